@@ -1,0 +1,1 @@
+//! Everything of specum that touches the world.

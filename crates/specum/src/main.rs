@@ -1,0 +1,3 @@
+//! The `specum` program.
+
+fn main() {}
