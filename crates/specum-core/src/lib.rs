@@ -1,1 +1,34 @@
-//! The pure kernel of specum.
+//! The pure kernel of specum: bytes and values in, values out.
+//!
+//! Nothing here reads a file, a clock or an environment variable, and nothing
+//! is started. A caller at the edge gathers the input, asks, and carries out
+//! the answer. In reading order:
+//!
+//! - [`tasks`] finds the checkboxes of a `tasks.md` and edits single bytes of it;
+//! - [`plan`] says which task, or group of tasks, comes next;
+//! - [`state`] is the loop's state file, with every field it does not know kept;
+//! - [`machine`] moves that state one event forward and names the effects;
+//! - [`verify`] turns the evidence of an attempt into a verdict;
+//! - [`stop`] decides whether an agent may stop, with [`guard`] as its memory
+//!   and [`claim`] as its ear;
+//! - [`prompt`] writes what the model reads, [`progress`] what people read;
+//! - [`journal`], [`settings`] and [`hook`] are the remaining formats;
+//! - [`check`] is the lint of a task file.
+#![forbid(unsafe_code)]
+
+// pub mod check;
+// pub mod claim;
+pub mod digest;
+// pub mod guard;
+// pub mod hook;
+// pub mod journal;
+pub mod line;
+// pub mod machine;
+pub mod plan;
+// pub mod progress;
+// pub mod prompt;
+// pub mod settings;
+// pub mod state;
+// pub mod stop;
+pub mod tasks;
+// pub mod verify;

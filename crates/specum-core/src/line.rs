@@ -1,0 +1,111 @@
+//! Lines with their place in the text, and the one question every Markdown
+//! reader here asks of them: does a code fence begin or end on this line?
+//!
+//! Text is bytes. A task file may hold anything, and an edit of one byte must
+//! not depend on the others being valid UTF-8.
+
+use std::ops::Range;
+
+/// One line of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Byte offset of the first character (behind a byte order mark).
+    pub start: usize,
+    /// The line without its line ending.
+    pub text: &'a [u8],
+    /// Byte offset behind the line ending.
+    pub end: usize,
+}
+
+impl<'a> Line<'a> {
+    /// Where the line stands, line ending included.
+    pub fn span(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The line without blanks at either side.
+    pub fn trimmed(&self) -> &'a [u8] {
+        self.text.trim_ascii()
+    }
+
+    /// Whether only blanks stand on the line.
+    pub fn is_blank(&self) -> bool {
+        self.trimmed().is_empty()
+    }
+
+    /// Whether the line begins, after blanks, with three backticks or tildes.
+    pub fn is_fence(&self) -> bool {
+        let text = self.text.trim_ascii_start();
+        text.starts_with(b"```") || text.starts_with(b"~~~")
+    }
+}
+
+/// The lines of a text. A line ends at `\n` or `\r\n`; the last one may end at
+/// the end of the text.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut at = if text.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+    std::iter::from_fn(move || {
+        if at >= text.len() {
+            return None;
+        }
+        let start = at;
+        let rest = &text[start..];
+        let length = rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |n| n + 1);
+        at = start + length;
+        let body = rest[..length].strip_suffix(b"\n").unwrap_or(&rest[..length]);
+        let body = body.strip_suffix(b"\r").unwrap_or(body);
+        Some(Line { start, text: body, end: at })
+    })
+}
+
+/// The line ending a text uses, judged by its first line.
+pub fn line_ending(text: &[u8]) -> &'static str {
+    match text.iter().position(|&b| b == b'\n') {
+        Some(n) if n > 0 && text[n - 1] == b'\r' => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// Bytes as text a person can read; what is no UTF-8 becomes U+FFFD.
+pub fn readable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// At most `limit` bytes of the beginning of a text, cut between characters.
+pub fn head(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// At most `limit` bytes of the end of a text, cut between characters.
+pub fn tail(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(text: &str) -> Vec<(usize, &str, usize)> {
+        lines(text.as_bytes())
+            .map(|line| (line.start, std::str::from_utf8(line.text).unwrap(), line.end))
+            .collect()
+    }
+
+    #[test]
+    fn line_endings_are_told_from_the_text() {
+        assert_eq!(listed("a\r\nb\n\nc"), [(0, "a", 3), (3, "b", 5), (5, "", 6), (6, "c", 7)]);
+        assert_eq!(listed(""), []);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        assert_eq!(listed("\u{feff}a\n"), [(3, "a", 5)]);
+    }
+
+    #[test]
+    fn cuts_respect_characters() {
+        assert_eq!(head("aé", 2), "a");
+        assert_eq!(tail("éa", 2), "a");
+        assert_eq!(tail("abc", 10), "abc");
+    }
+}

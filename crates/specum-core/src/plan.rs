@@ -1,0 +1,157 @@
+//! Which task comes next, and which may run beside it.
+//!
+//! The order is the order of the file, with one exception: a task that has an
+//! open fix task waits for it, although the fix stands behind it.
+
+use crate::tasks::{Mode, Task, TaskFile};
+
+/// How many tasks of a parallel group run at once unless the user says
+/// otherwise.
+pub const DEFAULT_MAX_PARALLEL: usize = 5;
+
+/// The next piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unit {
+    /// One task for one executor.
+    Sequential(usize),
+    /// A check for the qa-engineer.
+    Verify(usize),
+    /// At least two tasks, each for an executor of its own.
+    Parallel(Vec<usize>),
+    /// Every box is ticked.
+    Complete,
+}
+
+impl Unit {
+    /// The tasks of this unit, by index.
+    pub fn tasks(&self) -> &[usize] {
+        match self {
+            Unit::Sequential(index) | Unit::Verify(index) => std::slice::from_ref(index),
+            Unit::Parallel(indices) => indices,
+            Unit::Complete => &[],
+        }
+    }
+}
+
+/// The next unit of work.
+pub fn next(file: &TaskFile<'_>, max_parallel: usize) -> Unit {
+    let Some(index) = current(&file.tasks) else { return Unit::Complete };
+    match file.tasks[index].mode() {
+        Mode::Verify => Unit::Verify(index),
+        Mode::Sequential => Unit::Sequential(index),
+        Mode::Parallel => match group(file, index, max_parallel) {
+            alone if alone.len() < 2 => Unit::Sequential(index),
+            group => Unit::Parallel(group),
+        },
+    }
+}
+
+/// The index of the next task: the first open one, or the fix it waits for.
+pub fn current(tasks: &[Task]) -> Option<usize> {
+    let mut index = tasks.iter().position(|task| !task.done)?;
+    // Bounded by the number of tasks, so that two tasks that claim to fix each
+    // other cannot hold us here.
+    for _ in 0..tasks.len() {
+        match open_fix_of(tasks, &tasks[index]) {
+            Some(fix) => index = fix,
+            None => break,
+        }
+    }
+    Some(index)
+}
+
+fn open_fix_of(tasks: &[Task], task: &Task) -> Option<usize> {
+    let id = task.id.as_deref()?;
+    let fix = tasks.iter().find(|other| !other.done && other.fixes() == Some(id))?;
+    (fix.index != task.index).then_some(fix.index)
+}
+
+/// The open `[P]` tasks that follow one another from `start`, in one phase and
+/// without a file in common.
+fn group(file: &TaskFile<'_>, start: usize, max_parallel: usize) -> Vec<usize> {
+    let phase = file.tasks[start].phase;
+    let mut group = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
+    for task in &file.tasks[start..] {
+        if task.done {
+            continue;
+        }
+        let waits = open_fix_of(&file.tasks, task).is_some();
+        let files = file.fields(task).files;
+        let shared = files.iter().any(|path| taken.contains(path));
+        if group.len() == max_parallel
+            || task.phase != phase
+            || task.mode() != Mode::Parallel
+            || waits
+            || shared
+        {
+            break;
+        }
+        taken.extend(files);
+        group.push(task.index);
+    }
+    group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(text: &str) -> Unit {
+        next(&TaskFile::scan(text.as_bytes()), DEFAULT_MAX_PARALLEL)
+    }
+
+    #[test]
+    fn the_first_open_task_comes_next_even_behind_a_gap() {
+        assert_eq!(unit("- [x] 1.1 a\n- [ ] 1.2 b\n- [x] 1.3 c\n"), Unit::Sequential(1));
+        assert_eq!(unit("- [x] 1.1 a\n"), Unit::Complete);
+        assert_eq!(unit(""), Unit::Complete);
+    }
+
+    #[test]
+    fn a_group_is_the_open_neighbours_of_one_phase() {
+        let text = "## Phase 1: x\n- [ ] 1.1 [P] a\n- [x] 1.2 b\n- [ ] 1.3 [P] c\n- [ ] 1.4 d\n- [ ] 1.5 [P] e\n";
+        assert_eq!(unit(text), Unit::Parallel(vec![0, 2]));
+        let text = "## Phase 1: x\n- [ ] 1.1 [P] a\n## Phase 2: y\n- [ ] 2.1 [P] b\n";
+        assert_eq!(unit(text), Unit::Sequential(0));
+    }
+
+    #[test]
+    fn verify_beats_sequential_beats_p_and_each_ends_a_group() {
+        assert_eq!(unit("- [ ] 1.1 [P] [VERIFY] a\n"), Unit::Verify(0));
+        assert_eq!(unit("- [ ] 1.1 [P] [SEQUENTIAL] a\n- [ ] 1.2 [P] b\n"), Unit::Sequential(0));
+        assert_eq!(
+            unit("- [ ] 1.1 [P] a\n- [ ] V1 [VERIFY] b\n- [ ] 1.2 [P] c\n"),
+            Unit::Sequential(0)
+        );
+    }
+
+    #[test]
+    fn a_group_has_at_most_max_parallel_tasks() {
+        let text: String = (1..9).map(|n| format!("- [ ] 1.{n} [P] t\n")).collect();
+        assert_eq!(next(&TaskFile::scan(text.as_bytes()), 3), Unit::Parallel(vec![0, 1, 2]));
+        assert_eq!(next(&TaskFile::scan(text.as_bytes()), 1), Unit::Sequential(0));
+    }
+
+    #[test]
+    fn tasks_that_name_one_file_are_never_in_one_group() {
+        let text = "- [ ] 1.1 [P] a\n  - **Files**: a.rs\n- [ ] 1.2 [P] b\n  - **Files**: b.rs, `./a.rs` (again)\n- [ ] 1.3 [P] c\n";
+        assert_eq!(unit(text), Unit::Sequential(0));
+    }
+
+    #[test]
+    fn a_task_waits_for_its_open_fix_and_comes_back_afterwards() {
+        let open = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] Fix: a\n- [ ] 1.2 b\n";
+        assert_eq!(unit(open), Unit::Sequential(1));
+        let mended = "- [ ] 1.1 a\n- [x] 1.1.1 [FIX 1.1] Fix: a\n- [ ] 1.2 b\n";
+        assert_eq!(unit(mended), Unit::Sequential(0));
+        let nested = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] f\n- [ ] 1.1.1.1 [FIX 1.1.1] g\n";
+        assert_eq!(unit(nested), Unit::Sequential(2));
+    }
+
+    #[test]
+    fn tasks_that_fix_each_other_or_themselves_do_not_hang() {
+        unit("- [ ] 1.1 [FIX 1.2] a\n- [ ] 1.2 [FIX 1.1] b\n");
+        assert_eq!(unit("- [ ] 1.1 [FIX 1.1] a\n"), Unit::Sequential(0));
+    }
+}

@@ -1,0 +1,280 @@
+use super::*;
+
+/// Marks, names, markers and titles, a task a line.
+fn listed(text: &str) -> String {
+    let file = TaskFile::scan(text.as_bytes());
+    let lines = file.tasks.iter().map(|task| {
+        let mark = if task.done { 'x' } else { '.' };
+        format!("{mark} {} {:?} {}\n", task.name(), task.markers, task.title)
+    });
+    lines.collect()
+}
+
+fn fields(block: &str) -> Fields {
+    let file = TaskFile::scan(block.as_bytes());
+    file.fields(&file.tasks[0])
+}
+
+#[test]
+fn ids_markers_and_titles() {
+    insta::assert_snapshot!(listed(
+        "- [ ] 1.1 [P] Add the parser\n* [X] 1.3.1 [VERIFY][RED] Check\n+ [x]  V1: [FIX 1.2] Mend\n\
+         - [ ] VE2 [NEW] [P] Stay\n- [ ] VF\n- [ ] 1.X later\n- [ ] 1.10 ten\n"
+    ), @"
+    . 1.1 [Parallel] Add the parser
+    x 1.3.1 [Verify, Red] Check
+    x V1 [Fix(\"1.2\")] Mend
+    . VE2 [] [NEW] [P] Stay
+    . VF [] 
+    . 1.X [] later
+    . 1.10 [] ten
+    ");
+}
+
+#[test]
+fn nested_fenced_commented_and_quoted_checkboxes_are_no_tasks() {
+    insta::assert_snapshot!(listed(
+        "- [ ] 1.1 real\n  - [ ] nested\n```\n- [ ] 1.2 fenced\n```\n   ~~~\n- [ ] 1.3 fenced\n~~~\n\
+         <!--\n- [ ] 1.4 comment\n-->\n> - [ ] 1.5 quoted\n-[ ] 1.6 no blank\n- [y] 1.7 no mark\n\
+         - [ ]1.8 glued\n- [ ] 1.9 real `<!--`\n- [ ] 1.10 real\n"
+    ), @"
+    . 1.1 [] real
+    . 1.9 [] real `<!--`
+    . 1.10 [] real
+    ");
+}
+
+#[test]
+fn one_id_makes_checkboxes_without_id_prose() {
+    assert_eq!(listed("- [ ] one\n- [ ] two\n").lines().count(), 2);
+    assert_eq!(listed("- [ ] one\n- [ ] 1.1 two\n").lines().count(), 1);
+}
+
+#[test]
+fn an_unclosed_fence_ends_at_the_next_phase() {
+    insta::assert_snapshot!(listed(
+        "## Phase 1: a\n- [ ] 1.1 a\n```sh\n- [ ] 1.2 lost in the fence\n## Phase 2: b\n- [ ] 2.1 b\n"
+    ), @"
+    . 1.1 [] a
+    . 2.1 [] b
+    ");
+}
+
+#[test]
+fn blocks_end_at_the_next_task_or_heading_and_leave_blank_lines_out() {
+    let text = "- [ ] 1.1 a\n  - **Do**: x\n\n- [ ] pasted\n\n\n## Notes\ntext\n- [ ] 1.2 b\nlast";
+    let file = TaskFile::scan(text.as_bytes());
+    let block = |n: usize| std::str::from_utf8(file.block(&file.tasks[n])).unwrap();
+    assert_eq!(block(0), "- [ ] 1.1 a\n  - **Do**: x\n\n- [ ] pasted\n");
+    assert_eq!(block(1), "- [ ] 1.2 b\nlast");
+}
+
+#[test]
+fn crlf_tabs_bom_and_foreign_bytes_are_normal() {
+    let text = b"\xEF\xBB\xBF- [ ]\t1.1\t[P]\ta\xFF\r\n\t- **Verify**: `true`\r\n- [x] 1.2 b";
+    let file = TaskFile::scan(text);
+    assert_eq!(file.tasks.len(), 2);
+    assert_eq!(file.tasks[0].title, "a\u{FFFD}");
+    let ticked = apply(text, &[file.set_mark(&file.tasks[0], true)]);
+    assert_eq!(ticked.len(), text.len());
+    assert_eq!(ticked[6], b'x');
+    assert_eq!(
+        file.fields(&file.tasks[0]).verify,
+        Some(Check::Command { command: "true".into(), expect: None })
+    );
+}
+
+#[test]
+fn ticking_1_1_leaves_1_10_alone() {
+    let text = b"- [ ] 1.10 ten\n- [ ] 1.1 one\n";
+    let file = TaskFile::scan(text);
+    let ticked = apply(text, &[file.set_mark(file.by_address("1.1").unwrap(), true)]);
+    assert_eq!(ticked, b"- [ ] 1.10 ten\n- [x] 1.1 one\n");
+}
+
+#[test]
+fn insertions_take_the_line_endings_of_the_file() {
+    let text = b"- [ ] 1.1 a\r\n\r\n- [ ] 1.2 b";
+    let file = TaskFile::scan(text);
+    let after_first = file.insert_after(&file.tasks[0], "- [ ] 1.1.1 f\n  x");
+    let after_last = file.insert_after(&file.tasks[1], "- [ ] 1.3 c");
+    let before_first = file.insert_before(&file.tasks[0], "- [ ] 1.0 z");
+    assert_eq!(
+        std::str::from_utf8(&apply(text, &[after_last, after_first, before_first])).unwrap(),
+        "- [ ] 1.0 z\r\n- [ ] 1.1 a\r\n- [ ] 1.1.1 f\r\n  x\r\n\r\n- [ ] 1.2 b\r\n- [ ] 1.3 c\r\n"
+    );
+}
+
+#[test]
+fn a_task_is_found_again_by_id_and_title() {
+    let before = TaskFile::scan(b"- [ ] 1.1 a\n- [ ] 1.2 b\n").tasks[1].key();
+    let found = |text: &str| TaskFile::scan(text.as_bytes()).find(&before);
+    assert_eq!(found("- [ ] 1.0 new\n- [ ] 1.1 a\n- [ ] 1.2 b\n"), Found::Same(2));
+    assert_eq!(found("- [ ] 1.2 rewritten\n"), Found::Retitled(0));
+    assert_eq!(found("- [ ] 1.1 a\n"), Found::Gone);
+    // Twice the same id: the title decides.
+    assert_eq!(found("- [ ] 1.2 other\n- [ ] 1.2 b\n"), Found::Same(1));
+}
+
+#[test]
+fn without_ids_the_title_finds_a_task_again() {
+    let before = TaskFile::scan(b"- [ ] a\n- [ ] b\n- [ ] b\n").tasks[2].key();
+    assert_eq!(before.id, "#3");
+    let found = |text: &str| TaskFile::scan(text.as_bytes()).find(&before);
+    assert_eq!(found("- [ ] new\n- [ ] a\n- [ ] b\n- [ ] b\n"), Found::Same(2));
+    assert_eq!(found("- [ ] b\n"), Found::Same(0));
+    assert_eq!(found("- [ ] c\n"), Found::Gone);
+}
+
+#[test]
+fn all_fields_of_a_task() {
+    let fields = fields(
+        "- [ ] 1.2 [P] Add the parser\n  - **Do**:\n    1. Write it\n    2. Test it\n  - **Files**: src/a.rs, `src/b,c.rs` (new), app/[id]/page.tsx [moved]\n  \
+         - **Done when**: it parses\n  - **Verify**: `cargo test parser` passes\n  - **Commit**: `feat(parser): add it`\n  - _Requirements: FR-1_  _Design: Parser_\n",
+    );
+    assert_eq!(fields.does.as_deref(), Some("1. Write it\n    2. Test it"));
+    assert_eq!(fields.files, ["src/a.rs", "src/b,c.rs", "app/[id]/page.tsx"]);
+    assert_eq!(fields.done_when.as_deref(), Some("it parses"));
+    assert_eq!(
+        fields.verify,
+        Some(Check::Command { command: "cargo test parser".into(), expect: None })
+    );
+    assert_eq!(fields.commit.as_deref(), Some("feat(parser): add it"));
+    assert_eq!(fields.script, None);
+}
+
+#[test]
+fn verify_is_a_code_span_a_fenced_block_or_prose() {
+    let verify = |value: &str| {
+        fields(&format!("- [ ] 1.1 a\n  - **Verify**: {value}\n  - **Commit**: None\n")).verify
+    };
+    let command = |command: &str| Some(Check::Command { command: command.into(), expect: None });
+    assert_eq!(verify("run `make` then `make test`"), command("make"));
+    assert_eq!(verify("``echo `date` ``"), command("echo `date`"));
+    assert_eq!(verify("\n    - `make`"), command("make"));
+    assert_eq!(verify("\n    ```sh\n    set -e\n      make\n    ```"), command("set -e\n  make"));
+    assert_eq!(verify("`unclosed"), Some(Check::Prose("`unclosed".into())));
+    assert_eq!(
+        verify("open the page and look"),
+        Some(Check::Prose("open the page and look".into()))
+    );
+    assert_eq!(verify(""), None);
+}
+
+#[test]
+fn returns_and_shows_compare_the_output() {
+    let expect = |behind: &str| {
+        let text = format!("- [ ] 1.1 a\n  - **Verify**: `grep -c x y` {behind}\n");
+        match fields(&text).verify {
+            Some(Check::Command { expect, .. }) => expect.map(|e| e.0),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(expect("returns 0").as_deref(), Some("0"));
+    assert_eq!(expect("shows `12`.").as_deref(), Some("12"));
+    assert_eq!(expect("Returns -1 always").as_deref(), Some("-1"));
+    assert_eq!(expect("returns nothing"), None);
+    assert_eq!(expect("passes"), None);
+}
+
+#[test]
+fn commit_none_means_no_message() {
+    let commit = |value: &str| fields(&format!("- [ ] 1.1 a\n  - **Commit:** {value}\n")).commit;
+    assert_eq!(commit("None"), None);
+    assert_eq!(commit("`None`"), None);
+    assert_eq!(commit("feat: plain words"), Some("feat: plain words".into()));
+}
+
+#[test]
+fn the_script_is_the_fenced_sh_block_that_is_not_verify() {
+    let fields = fields(
+        "- [ ] 1.1 a\n  - **Do**: this\n    ```text\n    no\n    ```\n    ```sh\n    echo hi\n    ```\n  - **Verify**:\n    ```sh\n    true\n    ```\n",
+    );
+    assert_eq!(fields.script.as_deref(), Some("echo hi"));
+    assert_eq!(fields.verify, Some(Check::Command { command: "true".into(), expect: None }));
+}
+
+#[test]
+fn fields_inside_a_fence_are_text() {
+    let fields =
+        fields("- [ ] 1.1 a\n  ```\n  - **Verify**: `rm -rf x`\n  ```\n  - **Verify**: `true`\n");
+    assert_eq!(fields.verify, Some(Check::Command { command: "true".into(), expect: None }));
+}
+
+#[test]
+fn only_the_own_tick_may_differ() {
+    let same = |a: &str, b: &str| TaskFile::same_but_for_tick(a.as_bytes(), b.as_bytes());
+    assert!(same("- [ ] 1.1 a\n  - x\n", "- [x] 1.1 a\n  - x"));
+    assert!(!same("- [ ] 1.1 a\n", "- [x] 1.1 b\n"));
+    assert!(!same("- [ ] 1.1 a\n  - [ ] s\n", "- [ ] 1.1 a\n  - [x] s\n"));
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Text that looks enough like a task file to reach every branch.
+    fn task_like() -> impl Strategy<Value = Vec<u8>> {
+        let line = prop_oneof![
+            4 => "[-*+] \\[[ xX]\\] (1\\.[0-9]{1,2} |V1 |)(\\[P\\] |\\[VERIFY\\] |\\[FIX 1.1\\] |)[a-z ]{0,8}",
+            1 => Just("```".to_owned()), 1 => Just("  ~~~sh".to_owned()),
+            1 => Just("<!--".to_owned()), 1 => Just("-->".to_owned()),
+            1 => Just("## Phase 1: x".to_owned()), 1 => Just(String::new()),
+            1 => "  - \\*\\*(Files|Verify|Commit|Do)\\*\\*: [`a-z, ()\\[\\]]{0,12}",
+            1 => ".{0,10}",
+        ];
+        let ending = prop_oneof![Just("\n"), Just("\r\n")];
+        (prop::collection::vec((line, ending), 0..30), any::<bool>()).prop_map(|(lines, cut)| {
+            let mut text: String = lines.into_iter().map(|(line, end)| line + end).collect();
+            if cut {
+                text.pop();
+            }
+            text.into_bytes()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_scanned_without_panic(text in prop::collection::vec(any::<u8>(), 0..400)) {
+            let file = TaskFile::scan(&text);
+            for task in &file.tasks {
+                file.fields(task);
+            }
+        }
+
+        #[test]
+        fn every_tick_changes_exactly_one_byte_and_one_task(text in task_like()) {
+            let file = TaskFile::scan(&text);
+            for task in &file.tasks {
+                let flipped = apply(&text, &[file.set_mark(task, !task.done)]);
+                let changed = text.iter().zip(&flipped).filter(|(a, b)| a != b).count();
+                prop_assert_eq!((flipped.len(), changed), (text.len(), 1));
+                let mut expected = file.tasks.clone();
+                expected[task.index].done = !task.done;
+                prop_assert_eq!(&TaskFile::scan(&flipped).tasks, &expected);
+            }
+        }
+
+        #[test]
+        fn blocks_are_in_order_and_do_not_overlap(text in task_like()) {
+            let file = TaskFile::scan(&text);
+            let mut at = 0;
+            for task in &file.tasks {
+                prop_assert!(task.block.start >= at && task.block.end > task.block.start);
+                prop_assert!(task.block.end <= text.len());
+                at = task.block.end;
+            }
+        }
+
+        #[test]
+        fn an_insertion_keeps_every_byte_and_every_task(text in task_like()) {
+            let file = TaskFile::scan(&text);
+            if let Some(task) = file.tasks.first() {
+                let inserted = apply(&text, &[file.insert_after(task, "- [ ] 9.9 new")]);
+                let rest: Vec<u8> = [&inserted[..task.block.end], &inserted[inserted.len() - (text.len() - task.block.end)..]].concat();
+                prop_assert_eq!(rest, text);
+            }
+        }
+    }
+}
