@@ -21,14 +21,14 @@
 pub mod digest;
 // pub mod guard;
 // pub mod hook;
-// pub mod journal;
+pub mod journal;
 pub mod line;
 // pub mod machine;
 pub mod plan;
-// pub mod progress;
+pub mod progress;
 // pub mod prompt;
 // pub mod settings;
-// pub mod state;
+pub mod state;
 // pub mod stop;
 pub mod tasks;
 // pub mod verify;

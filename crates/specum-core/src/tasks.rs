@@ -13,7 +13,7 @@ mod scan;
 
 use std::ops::Range;
 
-pub use edit::{Patch, apply};
+pub use edit::{Patch, TaskEdit, apply};
 pub use fields::{Check, Expectation, Fields};
 
 use crate::line;

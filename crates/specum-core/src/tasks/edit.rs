@@ -2,7 +2,56 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
+use super::{Found, TaskFile, TaskKey};
 use crate::line;
+
+/// An edit of a task file that finds its task again, and that changes nothing
+/// when it has been made before. The journal keeps these, so that an
+/// interrupted edit can be completed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskEdit {
+    /// Tick the box.
+    Tick(TaskKey),
+    /// Open the box again.
+    Untick(TaskKey),
+    /// Put a new task behind another one.
+    InsertAfter {
+        /// The task in front.
+        after: TaskKey,
+        /// The id of the new task.
+        id: String,
+        /// Its lines.
+        block: String,
+    },
+}
+
+impl TaskEdit {
+    /// The text with this edit made. A task that is gone leaves it as it was.
+    pub fn apply(&self, text: &[u8]) -> Vec<u8> {
+        let file = TaskFile::scan(text);
+        let task = |key: &TaskKey| match file.find(key) {
+            Found::Same(index) | Found::Retitled(index) => Some(&file.tasks[index]),
+            Found::Gone => None,
+        };
+        let patch = match self {
+            TaskEdit::Tick(key) => task(key).filter(|t| !t.done).map(|t| file.set_mark(t, true)),
+            TaskEdit::Untick(key) => task(key).filter(|t| t.done).map(|t| file.set_mark(t, false)),
+            TaskEdit::InsertAfter { after, id, block } => {
+                let there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
+                task(after).filter(|_| !there).map(|task| file.insert_after(task, block))
+            }
+        };
+        patch.map_or_else(|| text.to_vec(), |patch| apply(text, &[patch]))
+    }
+
+    /// The text with all edits made, in their order.
+    pub fn apply_all(edits: &[TaskEdit], text: &[u8]) -> Vec<u8> {
+        edits.iter().fold(text.to_vec(), |text, edit| edit.apply(&text))
+    }
+}
 
 /// Some bytes of a text and what is to stand in their place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,225 @@
+//! `.ralph-journal.jsonl`: every decision and every attempt, one JSON object a
+//! line, only ever added to.
+//!
+//! A record with [`Changes`] is a transaction: it is written before the files
+//! it names, and followed by [`Entry::Done`] when they are. A transaction that
+//! is the last record of the journal was interrupted and is completed from
+//! here. Every change can be made twice without harm.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::progress::Note;
+use crate::tasks::{TaskEdit, TaskKey};
+
+/// The newest format this version writes.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Format of the line.
+    pub v: u64,
+    /// When, in RFC 3339.
+    pub at: String,
+    /// What.
+    #[serde(flatten)]
+    pub entry: Entry,
+    /// The files this record changes, if it is a transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+}
+
+/// What a record tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Entry {
+    /// The loop was started, or started again.
+    Started {
+        /// How many tasks there are.
+        tasks: usize,
+        /// How many of them were open.
+        open: usize,
+    },
+    /// An attempt began.
+    Opened {
+        /// The task.
+        task: TaskKey,
+        /// The attempt, from 1.
+        attempt: u64,
+        /// HEAD at that moment; absent without a repository.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<String>,
+        /// The task's block as it stood.
+        block: String,
+    },
+    /// An attempt passed.
+    Passed {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// Whether nothing could be run to prove it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unverified: bool,
+        /// Files changed that the task does not name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outside: Vec<String>,
+        /// The end of the Verify command's output.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        output: String,
+        /// How long the attempt took.
+        #[serde(default)]
+        millis: u64,
+    },
+    /// An attempt failed.
+    Failed {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// Every layer that failed, in words.
+        reasons: Vec<String>,
+        /// The end of the Verify command's output.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        output: String,
+        /// How long the attempt took.
+        #[serde(default)]
+        millis: u64,
+    },
+    /// A task's work was committed.
+    Committed {
+        /// The task.
+        task: TaskKey,
+        /// The commit's id.
+        commit: String,
+    },
+    /// A person stopped the loop for a while.
+    Paused,
+    /// A person let the loop go on.
+    Resumed,
+    /// A person ended the loop.
+    Cancelled,
+    /// Every box is ticked.
+    Completed {
+        /// How many tasks there were.
+        tasks: usize,
+    },
+    /// The files of the transaction above are written.
+    Done,
+    /// A record of a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a transaction does to the files of a spec.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Edits of `tasks.md`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskEdit>,
+    /// Notes for `.progress.md`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+    /// Digest of `.progress.md` once the notes are in, which tells a completed
+    /// write from one that is still to come.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub progress_after: String,
+    /// Indices of the `.progress-task-<index>.md` files that the notes replace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged_parts: Vec<usize>,
+    /// What becomes of the state file.
+    #[serde(default, skip_serializing_if = "StateChange::is_kept")]
+    pub state: StateChange,
+}
+
+/// What a transaction does to the state file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StateChange {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// The file is written anew.
+    Write(Map<String, Value>),
+    /// The file is deleted.
+    Delete,
+}
+
+impl StateChange {
+    fn is_kept(&self) -> bool {
+        *self == StateChange::Keep
+    }
+}
+
+impl Record {
+    /// One line, with its line ending.
+    pub fn render(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("a record is JSON");
+        line.push(b'\n');
+        line
+    }
+}
+
+/// The records of a journal. Lines that are torn or foreign are left out: a
+/// line that was not written whole never took effect.
+pub fn parse(bytes: &[u8]) -> Vec<Record> {
+    crate::line::lines(bytes).filter_map(|line| serde_json::from_slice(line.text).ok()).collect()
+}
+
+/// The transaction that was begun and not completed, if the journal ends with
+/// one. A torn line behind it changes nothing.
+pub fn unfinished(tail: &[u8]) -> Option<Changes> {
+    parse(tail).pop().and_then(|last| last.changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(entry: Entry, changes: Option<Changes>) -> Record {
+        Record { v: FORMAT_VERSION, at: "2026-01-01T00:00:00Z".into(), entry, changes }
+    }
+
+    #[test]
+    fn a_record_is_one_readable_line() {
+        let key = TaskKey { id: "1.1".into(), title: "a\nb".into() };
+        let changes = Changes {
+            tasks: vec![TaskEdit::Tick(key.clone())],
+            state: StateChange::Delete,
+            ..Changes::default()
+        };
+        let line = String::from_utf8(
+            record(Entry::Completed { tasks: 3 }, Some(changes.clone())).render(),
+        )
+        .unwrap();
+        insta::assert_snapshot!(line.trim_end(), @r#"{"v":1,"at":"2026-01-01T00:00:00Z","event":"completed","tasks":3,"changes":{"tasks":[{"tick":{"id":"1.1","title":"a\nb"}}],"state":"delete"}}"#);
+        assert_eq!(parse(line.as_bytes())[0].changes.as_ref(), Some(&changes));
+    }
+
+    #[test]
+    fn only_a_transaction_at_the_end_is_unfinished() {
+        let begun = record(Entry::Paused, Some(Changes::default())).render();
+        let done = record(Entry::Done, None).render();
+        assert!(unfinished(&begun).is_some());
+        assert!(unfinished(&[begun.as_slice(), &done].concat()).is_none());
+        assert!(unfinished(&[begun.as_slice(), b"{\"v\":1,\"at\":\"20"].concat()).is_some());
+        assert!(unfinished(&begun[..begun.len() - 9]).is_none(), "torn: it never began");
+        assert!(unfinished(b"").is_none());
+    }
+
+    #[test]
+    fn torn_and_newer_lines_do_not_hide_the_others() {
+        let text = b"{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n{\"v\":1,\"at\"\n{\"v\":9,\"at\":\"\",\"event\":\"from-the-future\",\"x\":1}\n\xff\xfe\n{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}";
+        let entries: Vec<Entry> = parse(text).into_iter().map(|r| r.entry).collect();
+        assert_eq!(entries, [Entry::Paused, Entry::Unknown, Entry::Resumed]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_journal(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
+            parse(&bytes);
+            unfinished(&bytes);
+        }
+    }
+}

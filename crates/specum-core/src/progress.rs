@@ -1,0 +1,178 @@
+//! `.progress.md`: the story of a spec, for people and for the next executor.
+//!
+//! specum only adds lines at the end of a section. Everything else in the file
+//! belongs to the people and agents who write there.
+
+use serde::{Deserialize, Serialize};
+
+use crate::line;
+
+/// The part of the file a note goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Section {
+    /// Tasks that passed.
+    Completed,
+    /// Attempts that did not, with their reason.
+    Failed,
+    /// What executors found out.
+    Learnings,
+    /// What only a person can solve.
+    Blockers,
+}
+
+impl Section {
+    /// The heading in the file.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Section::Completed => "## Completed Tasks",
+            Section::Failed => "## Failed Attempts",
+            Section::Learnings => "## Learnings",
+            Section::Blockers => "## Blockers",
+        }
+    }
+}
+
+/// A text to be added to a section.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Where it goes.
+    pub section: Section,
+    /// One or more lines.
+    pub text: String,
+}
+
+/// The file as it begins.
+pub fn template(spec: &str, goal: &str) -> String {
+    let goal = if goal.is_empty() { "See the documents beside this file." } else { goal };
+    let mut text = format!("# Progress: {spec}\n\n## Goal\n\n{goal}\n");
+    for section in [Section::Completed, Section::Failed, Section::Learnings, Section::Blockers] {
+        text.push_str(&format!("\n{}\n", section.heading()));
+    }
+    text
+}
+
+/// The file with a note at the end of its section; a section that is missing
+/// is added at the end of the file.
+pub fn add(text: &[u8], note: &Note) -> Vec<u8> {
+    let ending = line::line_ending(text);
+    let body: String = note.text.trim_end().lines().map(|line| format!("{line}{ending}")).collect();
+    match section_end(text, note.section) {
+        Some(SectionEnd { at, needs_blank }) => {
+            let mut added = String::new();
+            if at > 0 && text[at - 1] != b'\n' {
+                added.push_str(ending);
+            }
+            if needs_blank {
+                added.push_str(ending);
+            }
+            [&text[..at], added.as_bytes(), body.as_bytes(), &text[at..]].concat()
+        }
+        None => {
+            let lead = if text.is_empty() {
+                String::new()
+            } else if text.ends_with(b"\n") {
+                ending.to_owned()
+            } else {
+                format!("{ending}{ending}")
+            };
+            let section = format!("{lead}{}{ending}{ending}{body}", note.section.heading());
+            [text, section.as_bytes()].concat()
+        }
+    }
+}
+
+struct SectionEnd {
+    /// Behind the last written line of the section.
+    at: usize,
+    /// Whether that line is the heading itself.
+    needs_blank: bool,
+}
+
+fn section_end(text: &[u8], section: Section) -> Option<SectionEnd> {
+    let mut found: Option<SectionEnd> = None;
+    let mut in_fence = false;
+    for line in line::lines(text) {
+        if !in_fence && line.text.starts_with(b"#") {
+            if found.is_some() && !line.text.starts_with(b"###") {
+                break;
+            }
+            if found.is_none() && line.trimmed() == section.heading().as_bytes() {
+                found = Some(SectionEnd { at: line.end, needs_blank: true });
+                continue;
+            }
+        }
+        in_fence ^= line.is_fence();
+        if let Some(end) = found.as_mut().filter(|_| !line.is_blank()) {
+            *end = SectionEnd { at: line.end, needs_blank: false };
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(section: Section, text: &str) -> Note {
+        Note { section, text: text.into() }
+    }
+
+    fn added(text: &str, note: &Note) -> String {
+        String::from_utf8(add(text.as_bytes(), note)).unwrap()
+    }
+
+    #[test]
+    fn notes_go_to_the_end_of_their_section() {
+        let text = template("demo", "Ship it.");
+        let text = added(&text, &note(Section::Completed, "- 1.1 a"));
+        let text = added(&text, &note(Section::Completed, "- 1.2 b"));
+        let text = added(&text, &note(Section::Blockers, "- 1.3 c\n  detail"));
+        insta::assert_snapshot!(text, @"
+        # Progress: demo
+
+        ## Goal
+
+        Ship it.
+
+        ## Completed Tasks
+
+        - 1.1 a
+        - 1.2 b
+
+        ## Failed Attempts
+
+        ## Learnings
+
+        ## Blockers
+
+        - 1.3 c
+          detail
+        ");
+    }
+
+    #[test]
+    fn a_missing_section_is_added_and_foreign_line_endings_are_kept() {
+        assert_eq!(
+            added("# P\r\ntext", &note(Section::Learnings, "- x")),
+            "# P\r\ntext\r\n\r\n## Learnings\r\n\r\n- x\r\n"
+        );
+        assert_eq!(added("", &note(Section::Failed, "- x")), "## Failed Attempts\n\n- x\n");
+        assert_eq!(
+            added("## Learnings\n- a", &note(Section::Learnings, "- b")),
+            "## Learnings\n- a\n- b\n"
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_note_takes_no_byte_away(text in proptest::collection::vec(proptest::num::u8::ANY, 0..120), in_section: bool) {
+            let text = if in_section { [b"## Learnings\n".as_slice(), &text].concat() } else { text };
+            let after = add(&text, &note(Section::Learnings, "- NOTE"));
+            // Whatever was there is there still, in order, around one insertion.
+            let same_head = text.iter().zip(&after).take_while(|(a, b)| a == b).count();
+            let same_tail = text.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+            proptest::prop_assert!(same_head + same_tail >= text.len());
+        }
+    }
+}

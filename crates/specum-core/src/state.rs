@@ -1,0 +1,549 @@
+//! The loop's state: `.ralph-state.json`.
+//!
+//! [`State::parse`] accepts the file or says why not; it never fills in a
+//! default for something that is there and wrong. [`State::render`] gives back
+//! every field it does not know, in the order it was found, because other
+//! programs keep theirs in the same file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The newest format this version writes. A file with a higher
+/// `formatVersion` is read but never overwritten.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// A state file longer than this is not one of ours.
+pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The largest number a counter may have. Larger ones are nobody's count.
+const MAX_COUNT: u64 = 1_000_000_000;
+
+/// Default of `maxTaskIterations`.
+pub const DEFAULT_MAX_TASK_ITERATIONS: u64 = 5;
+/// What `maxGlobalIterations` is when the file does not say, and the least it
+/// defaults to for a new loop.
+pub const DEFAULT_MAX_GLOBAL_ITERATIONS: u64 = 100;
+/// Default of `maxFixTasksPerOriginal` and of `maxFixTaskDepth`.
+pub const DEFAULT_MAX_FIX_TASKS: u64 = 3;
+
+/// Why a state file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Corrupt {
+    /// No JSON.
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    /// JSON, but no object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// A field of the wrong type or out of range.
+    #[error("field `{0}` is {1}")]
+    Field(&'static str, String),
+    /// Too long to be a state file.
+    #[error("longer than {MAX_BYTES} bytes")]
+    TooLong,
+    /// It is there but cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// Where the spec stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// The tasks are being worked.
+    Execution,
+    /// `research`, `requirements`, `design`, `tasks` or anything else.
+    Other(String),
+}
+
+impl Phase {
+    /// The word in the file.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Phase::Execution => "execution",
+            Phase::Other(name) => name,
+        }
+    }
+}
+
+/// Who feeds the agent its next prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Driver {
+    /// Our own Stop hook.
+    #[default]
+    Hook,
+    /// The Ralph Loop plugin.
+    RalphLoop,
+}
+
+/// Who works the spec.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Owner {
+    /// A session of a host such as Claude Code.
+    Session {
+        /// The host's id of the session.
+        #[serde(rename = "sessionId")]
+        session_id: String,
+        /// The host's process, when it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        process: Option<Process>,
+    },
+    /// A `specum run`.
+    Runner {
+        /// Its process.
+        process: Process,
+    },
+}
+
+impl Owner {
+    /// The process behind the owner, when it is known.
+    pub fn process(&self) -> Option<&Process> {
+        match self {
+            Owner::Session { process, .. } => process.as_ref(),
+            Owner::Runner { process } => Some(process),
+        }
+    }
+}
+
+/// A process, told from a later one that was given the same number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in the kernel's own count; empty where unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub started: String,
+}
+
+/// The batch that is running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParallelGroup {
+    /// Smallest index of the batch.
+    pub start_index: usize,
+    /// Largest index of the batch.
+    pub end_index: usize,
+    /// All of them.
+    pub task_indices: Vec<usize>,
+    /// Whether they run at once.
+    pub is_parallel: bool,
+}
+
+/// How far a task has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// No verdict yet.
+    Pending,
+    /// Ticked and committed.
+    Success,
+    /// The last attempt failed.
+    Failed,
+}
+
+/// What earlier attempts at a task came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskResult {
+    /// The last verdict.
+    pub status: Status,
+    /// Why the last attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Attempts that ended with a verdict.
+    #[serde(default)]
+    pub attempts: u64,
+    /// The task's name. Positions shift when a task is inserted; names do not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+}
+
+/// The fix tasks of one original.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fixes {
+    /// How many were made.
+    #[serde(default)]
+    pub attempts: u64,
+    /// Their ids.
+    #[serde(default)]
+    pub fix_task_ids: Vec<String>,
+    /// What the original failed with when the last one was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// The state of a loop. Fields as in the file, in snake case.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the fields are documented in docs/state.md under their file names")]
+pub struct State {
+    pub phase: Phase,
+    pub task_index: usize,
+    /// Absent in files that never entered execution.
+    pub total_tasks: Option<usize>,
+    pub task_iteration: u64,
+    pub max_task_iterations: u64,
+    pub global_iteration: u64,
+    pub max_global_iterations: u64,
+    pub recovery_mode: bool,
+    pub fix_task_map: BTreeMap<String, Fixes>,
+    pub max_fix_tasks_per_original: u64,
+    pub max_fix_task_depth: u64,
+    pub parallel_group: Option<ParallelGroup>,
+    /// By index, as in the file.
+    pub task_results: BTreeMap<usize, TaskResult>,
+    pub awaiting_approval: bool,
+    pub quick_mode: bool,
+    pub driver: Driver,
+    pub owner: Option<Owner>,
+    /// Why the loop cannot go on by itself.
+    pub blocked: Option<String>,
+    pub format_version: u64,
+    /// The file as it was read.
+    found: Map<String, Value>,
+}
+
+impl State {
+    /// A loop that is about to begin. Unlike a file that is only read, a new one
+    /// spells out the fields people look for.
+    pub fn new(total_tasks: usize) -> Self {
+        let cap = Self::default_global_cap(total_tasks, DEFAULT_MAX_TASK_ITERATIONS);
+        let fields = serde_json::json!({
+            "phase": Phase::Execution.as_str(),
+            "taskIndex": 0,
+            "totalTasks": total_tasks,
+            "taskIteration": 1,
+            "maxTaskIterations": DEFAULT_MAX_TASK_ITERATIONS,
+            "globalIteration": 1,
+            "maxGlobalIterations": cap,
+            "recoveryMode": false,
+            "awaitingApproval": false,
+        });
+        let Value::Object(fields) = fields else { unreachable!("the literal is an object") };
+        Self::from_object(fields).expect("the literal is a state")
+    }
+
+    /// The cap of a new loop: room for every task to use its attempts twice.
+    pub fn default_global_cap(total_tasks: usize, max_task_iterations: u64) -> u64 {
+        let needed = (total_tasks as u64).saturating_mul(max_task_iterations).saturating_mul(2);
+        needed.clamp(DEFAULT_MAX_GLOBAL_ITERATIONS, MAX_COUNT)
+    }
+
+    /// Reads a state file.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Corrupt> {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(object)) => Self::from_object(object),
+            Ok(_) => Err(Corrupt::NotAnObject),
+            Err(error) => Err(Corrupt::NotJson(error.to_string())),
+        }
+    }
+
+    fn from_object(found: Map<String, Value>) -> Result<Self, Corrupt> {
+        let read = Reader(&found);
+        Ok(State {
+            phase: match read.text("phase")? {
+                Some("execution") => Phase::Execution,
+                other => Phase::Other(other.unwrap_or_default().to_owned()),
+            },
+            task_index: read.index("taskIndex")?.unwrap_or(0),
+            total_tasks: read.index("totalTasks")?,
+            task_iteration: read.count("taskIteration")?.unwrap_or(1),
+            max_task_iterations: read
+                .count("maxTaskIterations")?
+                .unwrap_or(DEFAULT_MAX_TASK_ITERATIONS),
+            global_iteration: read.count("globalIteration")?.unwrap_or(1),
+            max_global_iterations: read
+                .count("maxGlobalIterations")?
+                .unwrap_or(DEFAULT_MAX_GLOBAL_ITERATIONS),
+            recovery_mode: read.flag("recoveryMode")?,
+            fix_task_map: read.typed("fixTaskMap")?.unwrap_or_default(),
+            max_fix_tasks_per_original: read
+                .count("maxFixTasksPerOriginal")?
+                .unwrap_or(DEFAULT_MAX_FIX_TASKS),
+            max_fix_task_depth: read.count("maxFixTaskDepth")?.unwrap_or(DEFAULT_MAX_FIX_TASKS),
+            parallel_group: read.typed("parallelGroup")?,
+            task_results: read.typed("taskResults")?.unwrap_or_default(),
+            awaiting_approval: read.flag("awaitingApproval")?,
+            quick_mode: read.flag("quickMode")?,
+            driver: match read.text("driver")? {
+                None | Some("hook") => Driver::Hook,
+                Some("ralph-loop") => Driver::RalphLoop,
+                Some(other) => return Err(Corrupt::Field("driver", format!("`{other}`"))),
+            },
+            owner: read.typed("owner")?,
+            blocked: read.text("blocked")?.map(str::to_owned),
+            format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
+            found,
+        })
+    }
+
+    /// The file as it is to be written.
+    ///
+    /// A field that was absent and has its default stays absent, so that a
+    /// file does not grow by being read.
+    pub fn render(&self) -> Vec<u8> {
+        let mut object = self.found.clone();
+        let before = Self::from_object(Map::new()).expect("an empty object is a state");
+        for (name, value, default) in self
+            .fields()
+            .into_iter()
+            .zip(before.fields())
+            .map(|((name, value), (_, default))| (name, value, default))
+        {
+            match value {
+                Some(value) if object.contains_key(name) || Some(&value) != default.as_ref() => {
+                    object.insert(name.to_owned(), value);
+                }
+                Some(_) => {}
+                None => {
+                    object.shift_remove(name);
+                }
+            }
+        }
+        let mut bytes = serde_json::to_vec_pretty(&object).expect("a map of strings is JSON");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Every typed field under its name in the file, in the order a new file
+    /// is written in.
+    fn fields(&self) -> Vec<(&'static str, Option<Value>)> {
+        fn json<T: Serialize>(value: T) -> Value {
+            serde_json::to_value(value).expect("plain data is JSON")
+        }
+        let driver = match self.driver {
+            Driver::Hook => "hook",
+            Driver::RalphLoop => "ralph-loop",
+        };
+        vec![
+            ("formatVersion", Some(json(self.format_version))),
+            ("phase", Some(json(self.phase.as_str()))),
+            ("taskIndex", Some(json(self.task_index))),
+            ("totalTasks", self.total_tasks.map(json)),
+            ("taskIteration", Some(json(self.task_iteration))),
+            ("maxTaskIterations", Some(json(self.max_task_iterations))),
+            ("globalIteration", Some(json(self.global_iteration))),
+            ("maxGlobalIterations", Some(json(self.max_global_iterations))),
+            ("recoveryMode", Some(json(self.recovery_mode))),
+            ("fixTaskMap", Some(json(&self.fix_task_map))),
+            ("maxFixTasksPerOriginal", Some(json(self.max_fix_tasks_per_original))),
+            ("maxFixTaskDepth", Some(json(self.max_fix_task_depth))),
+            ("parallelGroup", self.parallel_group.as_ref().map(json)),
+            ("taskResults", (!self.task_results.is_empty()).then(|| json(&self.task_results))),
+            ("awaitingApproval", Some(json(self.awaiting_approval))),
+            ("quickMode", Some(json(self.quick_mode))),
+            ("driver", Some(json(driver))),
+            ("owner", self.owner.as_ref().map(json)),
+            ("blocked", self.blocked.as_ref().map(json)),
+        ]
+    }
+
+    /// Whether a newer version of specum wrote this file.
+    pub fn is_newer_format(&self) -> bool {
+        self.format_version > FORMAT_VERSION
+    }
+
+    /// A field this version does not know by type, as text.
+    pub fn extra(&self, name: &str) -> Option<&str> {
+        self.found.get(name).and_then(Value::as_str)
+    }
+
+    /// What earlier attempts at a task came to. The name decides, because
+    /// positions shift; a result without one is taken by its position.
+    pub fn result_of(&self, index: usize, name: &str) -> Option<&TaskResult> {
+        self.task_results
+            .values()
+            .find(|result| result.id == name)
+            .or_else(|| self.task_results.get(&index).filter(|result| result.id.is_empty()))
+    }
+}
+
+/// Typed access to the fields of a file.
+struct Reader<'a>(&'a Map<String, Value>);
+
+impl<'a> Reader<'a> {
+    fn wrong(name: &'static str, value: &Value) -> Corrupt {
+        let shown = value.to_string();
+        Corrupt::Field(name, crate::line::head(&shown, 60).to_owned())
+    }
+
+    fn count(&self, name: &'static str) -> Result<Option<u64>, Corrupt> {
+        let Some(value) = self.0.get(name) else { return Ok(None) };
+        match value.as_u64() {
+            Some(number) if number <= MAX_COUNT => Ok(Some(number)),
+            _ => Err(Self::wrong(name, value)),
+        }
+    }
+
+    fn index(&self, name: &'static str) -> Result<Option<usize>, Corrupt> {
+        Ok(self.count(name)?.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
+    }
+
+    fn flag(&self, name: &'static str) -> Result<bool, Corrupt> {
+        match self.0.get(name) {
+            None => Ok(false),
+            Some(Value::Bool(value)) => Ok(*value),
+            Some(value) => Err(Self::wrong(name, value)),
+        }
+    }
+
+    fn text(&self, name: &'static str) -> Result<Option<&'a str>, Corrupt> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(value)) => Ok(Some(value)),
+            Some(value) => Err(Self::wrong(name, value)),
+        }
+    }
+
+    fn typed<T: for<'de> Deserialize<'de>>(
+        &self,
+        name: &'static str,
+    ) -> Result<Option<T>, Corrupt> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => T::deserialize(value).map(Some).map_err(|_| Self::wrong(name, value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<State, Corrupt> {
+        State::parse(text.as_bytes())
+    }
+
+    fn rendered(state: &State) -> String {
+        String::from_utf8(state.render()).unwrap()
+    }
+
+    #[test]
+    fn missing_fields_have_their_defaults() {
+        let state = parse(r#"{"phase":"execution","totalTasks":3}"#).unwrap();
+        assert_eq!(state.phase, Phase::Execution);
+        assert_eq!(
+            (state.task_index, state.task_iteration, state.max_task_iterations),
+            (0, 1, DEFAULT_MAX_TASK_ITERATIONS)
+        );
+        assert_eq!((state.global_iteration, state.max_global_iterations), (1, 100));
+        assert_eq!(state.owner, None);
+        assert_eq!(parse("{}").unwrap().phase, Phase::Other(String::new()));
+    }
+
+    #[test]
+    fn what_is_there_and_wrong_is_corrupt() {
+        for text in [
+            "",
+            " ",
+            "[]",
+            "null",
+            "3",
+            "{",
+            r#"{"phase":"execution","taskIndex":"#,
+            r#"{"taskIndex":-1}"#,
+            r#"{"taskIndex":1.5}"#,
+            r#"{"taskIndex":"1"}"#,
+            r#"{"taskIndex":1e300}"#,
+            r#"{"totalTasks":99999999999999999999}"#,
+            r#"{"totalTasks":2000000000}"#,
+            r#"{"taskIndex":null}"#,
+            r#"{"phase":1}"#,
+            r#"{"awaitingApproval":"true"}"#,
+            r#"{"quickMode":1}"#,
+            r#"{"driver":"x"}"#,
+            r#"{"owner":"me"}"#,
+            r#"{"owner":{"kind":"ghost"}}"#,
+            r#"{"fixTaskMap":[]}"#,
+            r#"{"taskResults":{"a":{"status":"failed"}}}"#,
+            r#"{"parallelGroup":3}"#,
+            r#"{"globalIteration":true}"#,
+            "{} {}",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_fields_and_their_order_survive() {
+        let text = "{\n  \"zeta\": [\n    1\n  ],\n  \"taskIndex\": 0,\n  \"name\": \"demo\",\n  \"phase\": \"execution\",\n  \"alpha\": null\n}\n";
+        let mut state = parse(text).unwrap();
+        assert_eq!(rendered(&state), text, "reading does not make a file grow");
+        state.task_index = 4;
+        state.awaiting_approval = true;
+        insta::assert_snapshot!(rendered(&state), @r#"
+        {
+          "zeta": [
+            1
+          ],
+          "taskIndex": 4,
+          "name": "demo",
+          "phase": "execution",
+          "alpha": null,
+          "awaitingApproval": true
+        }
+        "#);
+    }
+
+    #[test]
+    fn a_field_set_back_to_nothing_leaves_the_file() {
+        let mut state = parse(r#"{"a":1,"parallelGroup":{"startIndex":0,"endIndex":1,"taskIndices":[0,1],"isParallel":true},"b":2}"#).unwrap();
+        state.parallel_group = None;
+        assert_eq!(rendered(&state), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
+    }
+
+    #[test]
+    fn a_new_loop_has_room_for_every_attempt_twice_but_at_least_a_hundred() {
+        assert_eq!(State::new(3).max_global_iterations, 100);
+        assert_eq!(State::new(60).max_global_iterations, 600);
+    }
+
+    #[test]
+    fn results_are_found_by_name_when_positions_have_shifted() {
+        let state = parse(r#"{"taskResults":{"1":{"status":"failed","attempts":2,"id":"1.2"},"5":{"status":"pending"}}}"#).unwrap();
+        assert_eq!(state.result_of(7, "1.2").unwrap().attempts, 2);
+        assert_eq!(state.result_of(1, "1.1"), None);
+        assert_eq!(state.result_of(5, "1.6").unwrap().status, Status::Pending);
+    }
+
+    #[test]
+    fn owners_are_read_and_written() {
+        let mut state = State::new(1);
+        state.owner = Some(Owner::Session {
+            session_id: "s".into(),
+            process: Some(Process { pid: 7, started: "9".into() }),
+        });
+        let again = State::parse(&state.render()).unwrap();
+        assert_eq!(again.owner, state.owner);
+        assert_eq!(
+            parse(r#"{"owner":{"kind":"runner","process":{"pid":3},"since":"x"}}"#)
+                .unwrap()
+                .owner
+                .unwrap()
+                .process()
+                .unwrap()
+                .pid,
+            3
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_state_or_corrupt(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            let _ = State::parse(&bytes);
+        }
+
+        #[test]
+        fn a_rendered_state_is_read_as_the_same(index in 0_usize..50, iteration in 1_u64..9, waiting: bool, extra in "[a-z]{1,8}") {
+            let mut state = parse(&format!("{{\"x-{extra}\":1,\"phase\":\"execution\"}}")).unwrap();
+            state.task_index = index;
+            state.task_iteration = iteration;
+            state.awaiting_approval = waiting;
+            let again = State::parse(&state.render()).unwrap();
+            proptest::prop_assert_eq!(again.render(), state.render());
+            proptest::prop_assert_eq!((again.task_index, again.task_iteration, again.awaiting_approval), (index, iteration, waiting));
+        }
+    }
+}
