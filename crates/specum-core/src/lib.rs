@@ -23,7 +23,7 @@ pub mod digest;
 // pub mod hook;
 pub mod journal;
 pub mod line;
-// pub mod machine;
+pub mod machine;
 pub mod plan;
 pub mod progress;
 // pub mod prompt;

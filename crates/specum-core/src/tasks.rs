@@ -154,6 +154,11 @@ impl<'a> TaskFile<'a> {
         scan::scan(text)
     }
 
+    /// The whole file.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// The bytes of a task, from its checkbox to the end of its last line.
     pub fn block(&self, task: &Task) -> &'a [u8] {
         &self.text[task.block.clone()]
@@ -162,6 +167,11 @@ impl<'a> TaskFile<'a> {
     /// What a task asks for.
     pub fn fields(&self, task: &Task) -> Fields {
         fields::parse(self.block(task))
+    }
+
+    /// The lines of one field of a task as they stand, by its name.
+    pub fn raw_field(&self, task: &Task, name: &str) -> Option<String> {
+        fields::raw(self.block(task), name)
     }
 
     /// The tasks whose box is open.

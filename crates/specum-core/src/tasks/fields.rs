@@ -45,6 +45,9 @@ pub struct Expectation(pub String);
 struct Item<'a> {
     name: String,
     value: String,
+    /// Where the line of the field stands.
+    start: usize,
+    end: usize,
     below: Vec<Line<'a>>,
 }
 
@@ -67,16 +70,27 @@ pub(super) fn parse(block: &[u8]) -> Fields {
     fields
 }
 
+/// The lines of a field as they stand, so that another task can ask for the
+/// same.
+pub(super) fn raw(block: &[u8], name: &str) -> Option<String> {
+    let items = items(block);
+    let at = items.iter().position(|item| item.name.eq_ignore_ascii_case(name))?;
+    let end = items[at].below.last().map_or(items[at].end, |line| line.end);
+    Some(line::readable(block[items[at].start..end].trim_ascii_end()))
+}
+
 /// Cuts a block into items. What stands in front of the first field is an item
 /// without a name.
 fn items(block: &[u8]) -> Vec<Item<'_>> {
-    let mut items = vec![Item { name: String::new(), value: String::new(), below: Vec::new() }];
+    let unnamed =
+        Item { name: String::new(), value: String::new(), start: 0, end: 0, below: Vec::new() };
+    let mut items = vec![unnamed];
     let mut in_fence = false;
     for line in line::lines(block).skip(1) {
         let opened_above = in_fence;
         in_fence ^= line.is_fence();
         if !opened_above && let Some((name, value)) = field(&line) {
-            items.push(Item { name, value, below: Vec::new() });
+            items.push(Item { name, value, start: line.start, end: line.end, below: Vec::new() });
         } else {
             items.last_mut().expect("the list begins with one item").below.push(line);
         }

@@ -122,19 +122,16 @@ fn split_id(text: &str) -> (Option<&str>, &str) {
     if is_id(id) { (Some(id), text[word.len()..].trim_start()) } else { (None, text) }
 }
 
-/// `1.1`, `1.3.1`, `1.X`, `V1`, `VE2`, `VF`.
+/// `1.1`, `1.3.1`, `1.X`, `V1`, `VE2`, `VF`, and a fix of each: `V1.1`.
 pub(super) fn is_id(word: &str) -> bool {
     let number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if let Some(rest) = word.strip_prefix("VF") {
-        return rest.is_empty() || number(rest);
-    }
-    if let Some(rest) = word.strip_prefix("VE").or_else(|| word.strip_prefix('V')) {
-        return number(rest);
-    }
     let mut parts = word.split('.');
-    let first = parts.next().is_some_and(number);
+    let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    first && !rest.is_empty() && rest.iter().all(|part| number(part) || *part == "X")
+    let is_check = first == "VF"
+        || ["VF", "VE", "V"].iter().any(|kind| first.strip_prefix(kind).is_some_and(number));
+    (is_check || (number(first) && !rest.is_empty()))
+        && rest.iter().all(|part| number(part) || *part == "X")
 }
 
 /// The known markers at the beginning of a text, and the title behind them.

@@ -1,0 +1,470 @@
+//! The loop, one event at a time.
+//!
+//! [`step`] takes the state and the task file as they stand and says what they
+//! become. Nothing happens here: the caller carries out the effects, in order,
+//! and writes the state. [`due`] answers the question in between: what is to
+//! be worked now?
+
+use crate::line;
+use crate::plan::{self, Unit};
+use crate::progress::{Note, Section};
+use crate::state::{Driver, Fixes, Owner, ParallelGroup, Phase, State, Status, TaskResult};
+use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
+
+/// Something that happened to the loop.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Somebody wants the tasks worked.
+    Start(Start),
+    /// An attempt at each of these tasks begins, by index.
+    Open(Vec<usize>),
+    /// An attempt ended and every layer passed.
+    Pass {
+        /// The task, by index.
+        index: usize,
+        /// Whether nothing could be run to prove it.
+        unverified: bool,
+    },
+    /// An attempt ended and some layer did not pass.
+    Fail {
+        /// The task, by index.
+        index: usize,
+        /// Why, in one sentence or a few.
+        reason: String,
+    },
+    /// A person wants the loop to wait.
+    Pause,
+    /// A person lets it go on.
+    Resume,
+    /// A person ends it.
+    Cancel,
+    /// Nothing is left to do.
+    Complete,
+}
+
+/// How a loop is to be started. What is not said stays as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Start {
+    /// Attempts for each task.
+    pub max_task_iterations: Option<u64>,
+    /// Attempts in all.
+    pub max_global_iterations: Option<u64>,
+    /// Whether a task that keeps failing gets a fix task.
+    pub recovery_mode: Option<bool>,
+    /// Who drives.
+    pub driver: Driver,
+    /// Who works.
+    pub owner: Option<Owner>,
+}
+
+/// What the caller has to do, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Edit the task file.
+    Edit(TaskEdit),
+    /// Add a note to the progress file.
+    Note(Note),
+    /// Merge the notes of these parallel executors into the progress file, in
+    /// this order, and delete them.
+    MergeParts(Vec<usize>),
+    /// Commit what the attempt at this task changed.
+    Commit(TaskKey),
+    /// Say so.
+    Signal(Signal),
+}
+
+/// What the loop says of itself, in the words other programs wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// A task passed.
+    TaskComplete,
+    /// The last task of a batch has its verdict.
+    BatchComplete,
+    /// Every box is ticked.
+    AllTasksComplete,
+    /// The loop cannot go on by itself.
+    Blocked,
+}
+
+/// What an event leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The state from now on; `None` when there is none any more.
+    pub state: Option<State>,
+    /// What is to be done.
+    pub effects: Vec<Effect>,
+}
+
+/// What is to be worked now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Due {
+    /// This.
+    Work(Unit),
+    /// Nothing: a person has to let the loop go on.
+    Paused,
+    /// Nothing: a task has used its attempts.
+    Blocked(String),
+    /// Nothing: all attempts are used.
+    Capped,
+    /// Nothing: every box is ticked.
+    Complete,
+}
+
+/// What is to be worked now.
+pub fn due(state: &State, file: &TaskFile<'_>, max_parallel: usize) -> Due {
+    // Completion first: a loop that finished with its last allowed attempt has
+    // finished.
+    match plan::next(file, max_parallel) {
+        Unit::Complete => Due::Complete,
+        _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
+        _ if state.awaiting_approval => Due::Paused,
+        _ if state.global_iteration >= state.max_global_iterations => Due::Capped,
+        unit => Due::Work(unit),
+    }
+}
+
+/// Moves the loop one event forward.
+pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
+    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new() };
+    let ends = match event {
+        Event::Start(start) => loop_.start(start),
+        Event::Open(indices) => loop_.open(&indices),
+        Event::Pass { index, unverified } => loop_.pass(index, unverified),
+        Event::Fail { index, reason } => loop_.fail(index, &reason),
+        Event::Pause => {
+            loop_.state.awaiting_approval = true;
+            Goes::On
+        }
+        Event::Resume => loop_.resume(),
+        Event::Cancel => Goes::Away,
+        Event::Complete if plan::current(&file.tasks).is_none() => {
+            loop_.effects.push(Effect::Signal(Signal::AllTasksComplete));
+            Goes::Away
+        }
+        Event::Complete => Goes::On,
+    };
+    match ends {
+        Goes::On => {
+            loop_.settle();
+            Step { state: Some(loop_.state), effects: loop_.effects }
+        }
+        Goes::Away => Step { state: None, effects: loop_.effects },
+    }
+}
+
+/// What becomes of the state file.
+enum Goes {
+    On,
+    Away,
+}
+
+/// The loop while an event moves it.
+struct Loop<'a> {
+    state: State,
+    file: &'a TaskFile<'a>,
+    effects: Vec<Effect>,
+}
+
+impl Loop<'_> {
+    fn start(&mut self, start: Start) -> Goes {
+        let state = &mut self.state;
+        let total = self.file.tasks.len();
+        state.phase = Phase::Execution;
+        state.awaiting_approval = state.blocked.is_some();
+        state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
+        state.recovery_mode = start.recovery_mode.unwrap_or(state.recovery_mode);
+        state.driver = start.driver;
+        state.owner = start.owner;
+        let room = State::default_global_cap(total, state.max_task_iterations);
+        state.max_global_iterations = match start.max_global_iterations {
+            Some(cap) => cap,
+            // Counters are never set back, so that starting again cannot hide
+            // how often something failed; a spent cap is moved on instead.
+            None if state.global_iteration >= state.max_global_iterations => {
+                state.global_iteration + room
+            }
+            None => state.max_global_iterations.max(room),
+        };
+        Goes::On
+    }
+
+    fn open(&mut self, indices: &[usize]) -> Goes {
+        self.state.parallel_group = None;
+        let (Some(&first), Some(&last)) = (indices.iter().min(), indices.iter().max()) else {
+            return Goes::On;
+        };
+        if indices.len() > 1 {
+            self.state.parallel_group = Some(ParallelGroup {
+                start_index: first,
+                end_index: last,
+                task_indices: indices.to_vec(),
+                is_parallel: true,
+            });
+            for &index in indices {
+                let attempts = self.attempts(index);
+                self.record(index, Status::Pending, None, attempts);
+            }
+        }
+        Goes::On
+    }
+
+    fn pass(&mut self, index: usize, unverified: bool) -> Goes {
+        let task = &self.file.tasks[index];
+        let attempt = self.attempts(index) + 1;
+        let proof = if unverified { ", unverified" } else { "" };
+        self.state.global_iteration += 1;
+        self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
+        self.note(
+            Section::Completed,
+            format!("- {} {} (attempt {attempt}{proof})", task.name(), short_title(&task.title)),
+        );
+        if self.in_batch(index) {
+            self.record(index, Status::Success, None, attempt);
+        } else {
+            self.forget(index);
+        }
+        // Ahead of the commit, so that notes merged at the end of a batch and
+        // the fix task of a neighbour are part of it.
+        let batch_ended = self.end_batch_if_resolved();
+        self.effects.push(Effect::Commit(task.key()));
+        self.effects.push(Effect::Signal(Signal::TaskComplete));
+        if batch_ended {
+            self.effects.push(Effect::Signal(Signal::BatchComplete));
+        }
+        Goes::On
+    }
+
+    fn fail(&mut self, index: usize, reason: &str) -> Goes {
+        let task = &self.file.tasks[index];
+        let attempt = self.attempts(index) + 1;
+        let reason = one_line(reason);
+        self.state.global_iteration += 1;
+        if task.done {
+            self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
+        }
+        self.note(Section::Failed, format!("- {} attempt {attempt}: {reason}", task.name()));
+        self.record(index, Status::Failed, Some(reason), attempt);
+        if self.state.parallel_group.is_none() {
+            self.mend_exhausted();
+        } else if self.end_batch_if_resolved() {
+            self.effects.push(Effect::Signal(Signal::BatchComplete));
+        }
+        Goes::On
+    }
+
+    /// Gives every task that has used its attempts a fix task, or blocks. Never
+    /// while a batch runs: an insertion would shift the positions of the others.
+    fn mend_exhausted(&mut self) {
+        let cap = self.state.max_task_iterations;
+        if self.state.blocked.is_some() {
+            return;
+        }
+        for (index, result) in self.state.task_results.clone() {
+            let (Some(task), Some(reason)) = (self.file.tasks.get(index), result.error) else {
+                continue;
+            };
+            if result.attempts < cap {
+                continue;
+            }
+            match self.fix_for(task, &reason) {
+                Ok(edit) => {
+                    // The original gets a new round once the fix is in.
+                    self.record(index, Status::Failed, Some(reason), 0);
+                    self.effects.push(Effect::Edit(edit));
+                }
+                Err(why) => self.block(task, result.attempts, &reason, &why),
+            }
+        }
+    }
+
+    fn block(&mut self, task: &Task, attempts: u64, reason: &str, why: &str) {
+        let name = task.name();
+        self.note(Section::Blockers, format!("- {name} failed {attempts} times ({why}): {reason}"));
+        self.state.blocked = Some(format!("task {name} failed {attempts} times ({why}): {reason}"));
+        self.state.awaiting_approval = true;
+        self.effects.push(Effect::Signal(Signal::Blocked));
+    }
+
+    fn resume(&mut self) -> Goes {
+        self.state.awaiting_approval = false;
+        if self.state.blocked.take().is_some() {
+            // A person has looked at it: one more round for what used its own.
+            let cap = self.state.max_task_iterations;
+            for result in self.state.task_results.values_mut() {
+                if result.attempts >= cap {
+                    result.attempts = 0;
+                }
+            }
+        }
+        Goes::On
+    }
+
+    /// A fix task for one that keeps failing, or why there can be none.
+    fn fix_for(&mut self, task: &Task, reason: &str) -> Result<TaskEdit, String> {
+        if !self.state.recovery_mode {
+            return Err("recovery mode is off".into());
+        }
+        let Some(id) = task.id.as_deref() else {
+            return Err("fix tasks need tasks with ids".into());
+        };
+        let tasks = &self.file.tasks;
+        let made = tasks.iter().filter(|other| other.fixes() == Some(id)).count() as u64;
+        let most = self.state.max_fix_tasks_per_original;
+        if made >= most {
+            return Err(format!("{most} fix tasks did not help"));
+        }
+        let deepest = self.state.max_fix_task_depth;
+        if depth(tasks, task) >= deepest {
+            return Err(format!("fixes of fixes end at depth {deepest}"));
+        }
+        let fix_id = (1..)
+            .map(|n| format!("{id}.{n}"))
+            .find(|fix| tasks.iter().all(|other| other.id.as_deref() != Some(fix)))
+            .expect("some number is free");
+        let block = fix_block(self.file, task, &fix_id, reason);
+        let after = last_of_family(tasks, task).key();
+        let fixes = self.state.fix_task_map.entry(id.to_owned()).or_insert_with(Fixes::default);
+        fixes.attempts = made + 1;
+        fixes.fix_task_ids.push(fix_id.clone());
+        fixes.last_error = Some(reason.to_owned());
+        Ok(TaskEdit::InsertAfter { after, id: fix_id, block })
+    }
+
+    /// Ends the batch when each of its tasks has a verdict.
+    fn end_batch_if_resolved(&mut self) -> bool {
+        let Some(group) = &self.state.parallel_group else { return false };
+        let pending = |index: &usize| {
+            self.state.task_results.get(index).is_none_or(|r| r.status == Status::Pending)
+        };
+        if group.task_indices.iter().any(pending) {
+            return false;
+        }
+        let mut indices = group.task_indices.clone();
+        indices.sort_unstable();
+        self.effects.push(Effect::MergeParts(indices));
+        self.state.parallel_group = None;
+        self.state.task_results.retain(|_, result| result.status != Status::Success);
+        self.mend_exhausted();
+        true
+    }
+
+    fn in_batch(&self, index: usize) -> bool {
+        self.state.parallel_group.as_ref().is_some_and(|g| g.task_indices.contains(&index))
+    }
+
+    fn attempts(&self, index: usize) -> u64 {
+        let name = self.file.tasks[index].name();
+        self.state.result_of(index, &name).map_or(0, |result| result.attempts)
+    }
+
+    fn record(&mut self, index: usize, status: Status, error: Option<String>, attempts: u64) {
+        let id = self.file.tasks[index].name();
+        self.forget(index);
+        self.state.task_results.insert(index, TaskResult { status, error, attempts, id });
+    }
+
+    fn forget(&mut self, index: usize) {
+        let name = self.file.tasks[index].name();
+        self.state
+            .task_results
+            .retain(|at, result| result.id != name && !(*at == index && result.id.is_empty()));
+    }
+
+    fn note(&mut self, section: Section, text: String) {
+        self.effects.push(Effect::Note(Note { section, text }));
+    }
+
+    /// Lets index, total and results follow the file as it will be.
+    fn settle(&mut self) {
+        let edits: Vec<TaskEdit> = self
+            .effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Edit(edit) => Some(edit.clone()),
+                _ => None,
+            })
+            .collect();
+        let text = TaskEdit::apply_all(&edits, self.file.text());
+        let after = TaskFile::scan(&text);
+        let state = &mut self.state;
+        state.task_results = std::mem::take(&mut state.task_results)
+            .into_iter()
+            .filter_map(|(index, result)| {
+                let index = position(&after, index, &result.id)?;
+                Some((index, result))
+            })
+            .collect();
+        state.total_tasks = Some(after.tasks.len());
+        let current = plan::current(&after.tasks);
+        state.task_index = current.unwrap_or(after.tasks.len());
+        state.task_iteration = current.map_or(1, |index| {
+            let name = after.tasks[index].name();
+            state.result_of(index, &name).map_or(0, |result| result.attempts) + 1
+        });
+    }
+}
+
+/// Where a task with this name stands now. A file without ids names tasks by
+/// position, and a result without a name has only that.
+fn position(file: &TaskFile<'_>, index: usize, name: &str) -> Option<usize> {
+    if name.is_empty() {
+        return (index < file.tasks.len()).then_some(index);
+    }
+    file.tasks.iter().position(|task| task.name() == name)
+}
+
+/// How many fixes stand between a task and an ordinary one.
+fn depth(tasks: &[Task], task: &Task) -> u64 {
+    let mut depth = 0;
+    let mut at = task;
+    while let Some(original) = at.fixes().and_then(|id| {
+        tasks.iter().find(|other| other.id.as_deref() == Some(id) && other.index != at.index)
+    }) {
+        depth += 1;
+        at = original;
+        if depth > tasks.len() as u64 {
+            break;
+        }
+    }
+    depth
+}
+
+/// The last of a task and its fixes in the file, so that fixes stand in the
+/// order they were made.
+fn last_of_family<'t>(tasks: &'t [Task], task: &'t Task) -> &'t Task {
+    let mut family = vec![task];
+    for other in tasks {
+        let mends = |id: &str| family.iter().any(|member| member.id.as_deref() == Some(id));
+        if other.index > task.index && other.fixes().is_some_and(mends) {
+            family.push(other);
+        }
+    }
+    family.into_iter().max_by_key(|member| member.index).expect("the task itself is in it")
+}
+
+fn fix_block(file: &TaskFile<'_>, task: &Task, fix_id: &str, reason: &str) -> String {
+    let id = task.name();
+    let mut block = format!(
+        "- [ ] {fix_id} [FIX {id}] Fix: {}\n  - **Do**: {id} kept failing. Find the cause and \
+         mend it; {id} is tried again afterwards.\n    Last failure: {reason}\n",
+        short_title(&task.title)
+    );
+    for name in ["Files", "Verify"] {
+        if let Some(lines) = file.raw_field(task, name) {
+            block.push_str(&lines);
+            block.push('\n');
+        }
+    }
+    block
+}
+
+/// A reason that may stand in a list item: one line, of bounded length, in
+/// which nothing begins a checkbox, a fence or a comment.
+fn one_line(reason: &str) -> String {
+    let words: String = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut = line::head(&words, 300);
+    if cut.len() < words.len() { format!("{cut}…") } else { words }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,345 @@
+use super::*;
+
+/// A loop over a task file, carried out in memory.
+struct World {
+    text: Vec<u8>,
+    state: State,
+    told: Vec<String>,
+}
+
+impl World {
+    fn new(text: &str) -> Self {
+        let total = TaskFile::scan(text.as_bytes()).tasks.len();
+        let mut world = World { text: text.into(), state: State::new(total), told: Vec::new() };
+        world.happen(Event::Start(Start::default()));
+        world
+    }
+
+    fn happen(&mut self, event: Event) -> Vec<Signal> {
+        let text = self.text.clone();
+        let step = step(&self.state, &TaskFile::scan(&text), event);
+        let mut signals = Vec::new();
+        for effect in step.effects {
+            match effect {
+                Effect::Edit(edit) => self.text = edit.apply(&self.text),
+                Effect::Note(note) => self.told.push(note.text),
+                Effect::MergeParts(parts) => self.told.push(format!("merge {parts:?}")),
+                Effect::Commit(key) => self.told.push(format!("commit {}", key.id)),
+                Effect::Signal(signal) => signals.push(signal),
+            }
+        }
+        if let Some(state) = step.state {
+            self.state = state;
+        }
+        signals
+    }
+
+    fn pass(&mut self, index: usize) -> Vec<Signal> {
+        self.happen(Event::Pass { index, unverified: false })
+    }
+
+    fn fail(&mut self, index: usize) -> Vec<Signal> {
+        self.happen(Event::Fail { index, reason: "verify failed".into() })
+    }
+
+    fn due(&self) -> Due {
+        due(&self.state, &TaskFile::scan(&self.text), 5)
+    }
+
+    fn at(&self) -> (usize, u64, u64) {
+        (self.state.task_index, self.state.task_iteration, self.state.global_iteration)
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.text).unwrap()
+    }
+}
+
+const THREE: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n";
+
+#[test]
+fn a_pass_ticks_notes_commits_and_moves_on() {
+    let mut world = World::new(THREE);
+    world.happen(Event::Open(vec![0]));
+    assert_eq!(world.pass(0), [Signal::TaskComplete]);
+    assert_eq!(world.text(), "- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    assert_eq!(world.at(), (1, 1, 2));
+    assert_eq!(world.told, ["- 1.1 a (attempt 1)", "commit 1.1"]);
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
+}
+
+#[test]
+fn a_failure_counts_in_both_counters_and_keeps_the_box_open() {
+    let mut world = World::new("- [x] 1.1 a\n- [x] 1.2 ticked too early\n");
+    world.fail(1);
+    assert_eq!(world.text(), "- [x] 1.1 a\n- [ ] 1.2 ticked too early\n");
+    assert_eq!(world.at(), (1, 2, 2));
+    world.fail(1);
+    assert_eq!(world.at(), (1, 3, 3));
+    assert_eq!(world.told[0], "- 1.2 attempt 1: verify failed");
+    world.pass(1);
+    assert_eq!(world.at(), (2, 1, 4));
+    assert!(world.state.task_results.is_empty());
+}
+
+#[test]
+fn starting_again_keeps_the_counters() {
+    let mut world = World::new(THREE);
+    world.fail(0);
+    world.fail(0);
+    world.happen(Event::Start(Start::default()));
+    assert_eq!(world.at(), (0, 3, 3));
+    let options = Start {
+        max_task_iterations: Some(9),
+        max_global_iterations: Some(50),
+        recovery_mode: Some(true),
+        ..Start::default()
+    };
+    world.happen(Event::Start(options));
+    assert_eq!(
+        (
+            world.state.max_task_iterations,
+            world.state.max_global_iterations,
+            world.state.recovery_mode
+        ),
+        (9, 50, true)
+    );
+}
+
+#[test]
+fn starting_again_moves_a_spent_cap_on() {
+    let mut world = World::new(THREE);
+    world.state.global_iteration = 100;
+    assert_eq!(world.due(), Due::Capped);
+    world.happen(Event::Start(Start::default()));
+    assert_eq!(world.state.max_global_iterations, 200);
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
+}
+
+#[test]
+fn finishing_with_the_last_allowed_attempt_is_finishing() {
+    let mut world = World::new("- [ ] 1.1 a\n");
+    world.state.global_iteration = 99;
+    world.pass(0);
+    assert_eq!(world.state.global_iteration, world.state.max_global_iterations);
+    assert_eq!(world.due(), Due::Complete);
+    assert_eq!(world.happen(Event::Complete), [Signal::AllTasksComplete]);
+}
+
+#[test]
+fn completion_is_refused_while_a_box_is_open() {
+    let mut world = World::new(THREE);
+    assert_eq!(world.happen(Event::Complete), []);
+    assert_eq!(world.state.phase, Phase::Execution);
+}
+
+#[test]
+fn without_recovery_the_last_failure_blocks_and_a_person_may_resume() {
+    let mut world = World::new(THREE);
+    world.state.max_task_iterations = 2;
+    assert_eq!(world.fail(0), []);
+    assert_eq!(world.fail(0), [Signal::Blocked]);
+    let reason = "task 1.1 failed 2 times (recovery mode is off): verify failed";
+    assert_eq!(world.due(), Due::Blocked(reason.into()));
+    assert!(world.state.awaiting_approval);
+    world.happen(Event::Start(Start::default()));
+    assert!(matches!(world.due(), Due::Blocked(_)), "starting again is no remedy");
+    world.happen(Event::Resume);
+    assert_eq!((world.due(), world.state.task_iteration), (Due::Work(Unit::Sequential(0)), 1));
+}
+
+#[test]
+fn recovery_inserts_a_fix_and_comes_back_to_the_original() {
+    let mut world = World::new(
+        "- [ ] 1.1 a\n  - **Files**: x.rs\n  - **Verify**:\n    ```sh\n    make\n    ```\n  - **Commit**: None\n- [ ] 1.2 b\n",
+    );
+    world.state.recovery_mode = true;
+    world.state.max_task_iterations = 1;
+    world.happen(Event::Fail { index: 0, reason: "no\n- [ ] 9.9 injected\n```".into() });
+    insta::assert_snapshot!(world.text(), @"
+    - [ ] 1.1 a
+      - **Files**: x.rs
+      - **Verify**:
+        ```sh
+        make
+        ```
+      - **Commit**: None
+    - [ ] 1.1.1 [FIX 1.1] Fix: a
+      - **Do**: 1.1 kept failing. Find the cause and mend it; 1.1 is tried again afterwards.
+        Last failure: no - [ ] 9.9 injected ```
+      - **Files**: x.rs
+      - **Verify**:
+        ```sh
+        make
+        ```
+    - [ ] 1.2 b
+    ");
+    assert_eq!(world.at(), (1, 1, 2));
+    world.pass(1);
+    assert_eq!(world.at(), (0, 1, 3), "back to the original, not to the ticked fix");
+    assert_eq!(world.state.fix_task_map["1.1"].fix_task_ids, ["1.1.1"]);
+    world.fail(0);
+    assert_eq!(world.at(), (2, 1, 4));
+    let names: Vec<String> = TaskFile::scan(&world.text).tasks.iter().map(Task::name).collect();
+    assert_eq!(names, ["1.1", "1.1.1", "1.1.2", "1.2"]);
+}
+
+#[test]
+fn fixes_are_bounded_in_number_and_depth() {
+    let mut world = World::new("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.state.recovery_mode = true;
+    world.state.max_task_iterations = 1;
+    for _ in 0..3 {
+        assert_eq!(world.fail(0), []);
+        world.pass(world.state.task_index);
+    }
+    assert_eq!(world.fail(0), [Signal::Blocked]);
+    assert!(world.state.blocked.as_ref().unwrap().contains("3 fix tasks did not help"));
+
+    let mut world = World::new("- [ ] 1.1 a\n");
+    world.state.recovery_mode = true;
+    world.state.max_task_iterations = 1;
+    for _ in 0..3 {
+        assert_eq!(world.fail(world.state.task_index), []);
+    }
+    assert_eq!(world.fail(world.state.task_index), [Signal::Blocked]);
+    assert!(world.state.blocked.as_ref().unwrap().contains("depth 3"));
+}
+
+#[test]
+fn a_file_without_ids_gets_no_fix_task() {
+    let mut world = World::new("- [ ] a\n- [ ] b\n");
+    world.state.recovery_mode = true;
+    world.state.max_task_iterations = 1;
+    assert_eq!(world.fail(0), [Signal::Blocked]);
+    assert_eq!(world.text(), "- [ ] a\n- [ ] b\n");
+}
+
+const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 d\n";
+
+#[test]
+fn a_batch_ends_with_its_last_verdict() {
+    let mut world = World::new(GROUP);
+    assert_eq!(world.due(), Due::Work(Unit::Parallel(vec![0, 1, 2])));
+    world.happen(Event::Open(vec![0, 1, 2]));
+    assert_eq!(world.state.parallel_group.as_ref().unwrap().end_index, 2);
+    assert_eq!(world.pass(2), [Signal::TaskComplete]);
+    assert_eq!(world.pass(0), [Signal::TaskComplete]);
+    assert_eq!(world.pass(1), [Signal::TaskComplete, Signal::BatchComplete]);
+    assert_eq!(world.at(), (3, 1, 4));
+    assert_eq!(world.state.parallel_group, None);
+    assert_eq!(
+        world.told.iter().filter(|told| told.starts_with("merge")).collect::<Vec<_>>(),
+        ["merge [0, 1, 2]"]
+    );
+}
+
+#[test]
+fn of_a_batch_only_the_failed_ones_are_tried_again() {
+    let mut world = World::new(GROUP);
+    world.happen(Event::Open(vec![0, 1, 2]));
+    world.pass(0);
+    world.fail(1);
+    assert_eq!(world.fail(2), [Signal::BatchComplete]);
+    assert_eq!(world.at(), (1, 2, 4), "the index stands at the first failed one");
+    assert_eq!(world.due(), Due::Work(Unit::Parallel(vec![1, 2])));
+    world.happen(Event::Open(vec![1, 2]));
+    world.pass(1);
+    world.fail(2);
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(2)));
+    assert_eq!(world.at(), (2, 3, 6));
+}
+
+#[test]
+fn results_follow_their_task_when_one_is_inserted() {
+    let mut world = World::new(GROUP);
+    world.state.recovery_mode = true;
+    world.happen(Event::Open(vec![0, 1, 2]));
+    world.fail(2);
+    world.pass(1);
+    world.fail(0);
+    world.state.max_task_iterations = 2;
+    world.fail(0);
+    let at: Vec<(usize, &str, u64)> =
+        world.state.task_results.iter().map(|(at, r)| (*at, r.id.as_str(), r.attempts)).collect();
+    assert_eq!(at, [(0, "1.1", 0), (3, "1.3", 1)]);
+}
+
+#[test]
+fn a_fix_task_waits_for_the_end_of_the_batch() {
+    let mut world = World::new(GROUP);
+    world.state.recovery_mode = true;
+    world.state.max_task_iterations = 1;
+    world.happen(Event::Open(vec![0, 1, 2]));
+    assert_eq!(world.fail(0), []);
+    assert_eq!(world.text(), GROUP, "positions must not shift under a running batch");
+    world.pass(1);
+    world.pass(2);
+    let names: Vec<String> = TaskFile::scan(&world.text).tasks.iter().map(Task::name).collect();
+    assert_eq!(names, ["1.1", "1.1.1", "1.2", "1.3", "1.4"]);
+    assert_eq!(world.at(), (1, 1, 4));
+}
+
+#[test]
+fn pause_waits_and_resume_goes_on() {
+    let mut world = World::new(THREE);
+    world.happen(Event::Pause);
+    assert_eq!(world.due(), Due::Paused);
+    world.happen(Event::Resume);
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
+}
+
+#[test]
+fn cancel_leaves_no_state_and_touches_nothing_else() {
+    let state = State::new(3);
+    let step = step(&state, &TaskFile::scan(THREE.as_bytes()), Event::Cancel);
+    assert_eq!(step, Step { state: None, effects: vec![] });
+}
+
+#[test]
+fn a_person_may_add_tasks_while_the_loop_runs() {
+    let mut world = World::new(THREE);
+    world.text = b"- [ ] 1.0 new\n- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n".to_vec();
+    world.pass(1);
+    assert_eq!((world.state.total_tasks, world.state.task_index), (Some(4), 0));
+}
+
+proptest::proptest! {
+    /// Whatever happens, in whatever order: the index names an open task, and
+    /// no counter runs backwards.
+    #[test]
+    fn any_story_keeps_the_books_straight(
+        marks in proptest::collection::vec((0_u8..3, proptest::bool::ANY), 1..8),
+        story in proptest::collection::vec((0_u8..6, 0_usize..8), 0..40),
+        recovery: bool,
+    ) {
+        let text: String = marks.iter().enumerate().map(|(n, (kind, done))| {
+            let marker = ["", "[P] ", "[VERIFY] "][usize::from(*kind)];
+            format!("- [{}] 1.{n} {marker}t\n", if *done { 'x' } else { ' ' })
+        }).collect();
+        let mut world = World::new(&text);
+        world.state.recovery_mode = recovery;
+        world.state.max_task_iterations = 2;
+        for (what, pick) in story {
+            let count = TaskFile::scan(&world.text).tasks.len();
+            let before = world.state.global_iteration;
+            let index = pick % count;
+            match what {
+                0 => { world.pass(index); }
+                1 => { world.fail(index); }
+                2 => if let Due::Work(unit) = world.due() { world.happen(Event::Open(unit.tasks().to_vec())); },
+                3 => { world.happen(Event::Pause); }
+                4 => { world.happen(Event::Resume); }
+                _ => { world.happen(Event::Start(Start::default())); }
+            }
+            let file = TaskFile::scan(&world.text);
+            let state = &world.state;
+            proptest::prop_assert_eq!(state.total_tasks, Some(file.tasks.len()));
+            proptest::prop_assert_eq!(plan::current(&file.tasks).unwrap_or(file.tasks.len()), state.task_index);
+            proptest::prop_assert!(state.global_iteration >= before && state.task_iteration >= 1);
+            proptest::prop_assert!(file.tasks.len() <= marks.len() * 40);
+            let again = State::parse(&state.render()).unwrap();
+            proptest::prop_assert_eq!(again.render(), state.render());
+        }
+    }
+}
