@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 // pub mod check;
-// pub mod claim;
+pub mod claim;
 pub mod digest;
 // pub mod guard;
 // pub mod hook;
@@ -27,8 +27,18 @@ pub mod machine;
 pub mod plan;
 pub mod progress;
 // pub mod prompt;
-// pub mod settings;
+pub mod settings;
 pub mod state;
 // pub mod stop;
 pub mod tasks;
 // pub mod verify;
+
+/// The candidate that somebody who wrote `word` most likely meant.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}

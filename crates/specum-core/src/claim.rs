@@ -1,0 +1,195 @@
+//! Does the agent say that it has finished?
+//!
+//! Our own prompts name the words an agent is to say, so a search for them
+//! finds itself. A claim counts only in the agent's own last message, alone on
+//! its line, outside code.
+
+use serde_json::Value;
+
+use crate::line;
+
+/// What an agent says when every task is done.
+pub const ALL_TASKS_COMPLETE: &str = "ALL_TASKS_COMPLETE";
+/// What an executor says at the end of its task.
+pub const TASK_COMPLETE: &str = "TASK_COMPLETE";
+/// What a qa-engineer says at the end of a check.
+pub const VERIFICATION_PASS: &str = "VERIFICATION_PASS";
+
+/// How much of the end of a transcript is worth reading.
+pub const TRANSCRIPT_TAIL: u64 = 256 * 1024;
+
+/// Whether `word` stands alone on a line of a message, bare, bold, as a
+/// heading or in a `<promise>` tag, outside fences.
+pub fn claims(message: &str, word: &str) -> bool {
+    let mut in_fence = false;
+    line::lines(message.as_bytes()).any(|line| {
+        if line.is_fence() {
+            in_fence = !in_fence;
+            return false;
+        }
+        !in_fence && undecorated(&line::readable(line.trimmed())) == word
+    })
+}
+
+fn undecorated(line: &str) -> &str {
+    let mut text = line.trim();
+    if text.starts_with('#') {
+        let hashes = text.len() - text.trim_start_matches('#').len();
+        let rest = &text[hashes..];
+        if hashes <= 6 && rest.starts_with(' ') {
+            text = rest.trim();
+        }
+    }
+    for (open, close) in [("**", "**"), ("__", "__"), ("<promise>", "</promise>"), ("**", "**")] {
+        if let Some(inner) = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)) {
+            text = inner.trim();
+        }
+    }
+    text
+}
+
+/// The agent's last words, from the end of a transcript.
+///
+/// `from_start` says whether `tail` is the whole file. Of a transcript in JSON
+/// lines the last assistant text counts; any other transcript is taken as
+/// plain text, all of it the agent's.
+pub fn last_message(tail: &[u8], from_start: bool, first_byte: Option<u8>) -> Option<String> {
+    // The first line of a tail is the end of some line, and no message.
+    let whole_lines = if from_start {
+        tail
+    } else {
+        let cut = tail.iter().position(|&b| b == b'\n').map_or(tail.len(), |n| n + 1);
+        &tail[cut..]
+    };
+    let lines: Vec<_> = line::lines(whole_lines).filter(|line| !line.is_blank()).collect();
+    let mut is_jsonl = first_byte == Some(b'{');
+    for line in lines.iter().rev() {
+        let Ok(value) = serde_json::from_slice::<Value>(line.text) else { continue };
+        if !value.is_object() {
+            continue;
+        }
+        is_jsonl = true;
+        if let Some(text) = assistant_text(&value) {
+            return Some(text);
+        }
+    }
+    (!is_jsonl).then(|| line::readable(whole_lines))
+}
+
+/// The text of a transcript line, if the agent itself wrote it: Claude Code's
+/// `{"type":"assistant","message":…}` or Codex's `{"payload":{"role":"assistant",…}}`.
+fn assistant_text(entry: &Value) -> Option<String> {
+    if entry["isSidechain"] == true {
+        return None;
+    }
+    let candidates = [&entry["message"], &entry["payload"], entry];
+    let message = candidates.into_iter().find(|message| message["role"] == "assistant")?;
+    let text = match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks
+                .iter()
+                .filter(|block| matches!(block["type"].as_str(), Some("text" | "output_text")));
+            texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claimed(message: &str) -> bool {
+        claims(message, ALL_TASKS_COMPLETE)
+    }
+
+    #[test]
+    fn a_claim_stands_alone_on_its_line() {
+        for message in [
+            "ALL_TASKS_COMPLETE",
+            "Done.\n\n  ALL_TASKS_COMPLETE  \n",
+            "**ALL_TASKS_COMPLETE**",
+            "## ALL_TASKS_COMPLETE",
+            "# **ALL_TASKS_COMPLETE**",
+            "<promise>ALL_TASKS_COMPLETE</promise>",
+            "**<promise>ALL_TASKS_COMPLETE</promise>**",
+            "```\ncode\n```\r\nALL_TASKS_COMPLETE\r\n",
+        ] {
+            assert!(claimed(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_mention_is_no_claim() {
+        for message in [
+            "",
+            "I will say ALL_TASKS_COMPLETE at the end",
+            "`ALL_TASKS_COMPLETE`",
+            "\"ALL_TASKS_COMPLETE\"",
+            "> ALL_TASKS_COMPLETE",
+            "- ALL_TASKS_COMPLETE",
+            "```\nALL_TASKS_COMPLETE\n```",
+            "~~~\nALL_TASKS_COMPLETE",
+            "ALL_TASKS_COMPLETED",
+            "NOT ALL_TASKS_COMPLETE",
+            "all_tasks_complete",
+            "#ALL_TASKS_COMPLETE",
+        ] {
+            assert!(!claimed(message), "{message}");
+        }
+    }
+
+    fn last(tail: &str) -> Option<String> {
+        last_message(tail.as_bytes(), true, tail.bytes().next())
+    }
+
+    #[test]
+    fn the_last_assistant_text_of_json_lines_counts() {
+        let claude = concat!(
+            r#"{"type":"user","message":{"role":"user","content":"say ALL_TASKS_COMPLETE"}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"first"}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"last"},{"type":"tool_use","id":"x"}]}}"#,
+            "\n",
+            r#"{"type":"assistant","isSidechain":true,"message":{"role":"assistant","content":[{"type":"text","text":"sub-agent"}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"y"}]}}"#,
+            "\n",
+            r#"{"type":"user","message":{"role":"user","content":"Stop hook feedback"#,
+        );
+        assert_eq!(last(claude).as_deref(), Some("last"));
+        let codex = r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}"#;
+        assert_eq!(last(codex).as_deref(), Some("hi"));
+    }
+
+    #[test]
+    fn without_an_assistant_line_json_lines_say_nothing() {
+        assert_eq!(
+            last(
+                "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\nALL_TASKS_COMPLETE\n"
+            ),
+            None
+        );
+        assert_eq!(last_message(b"rest of a long line}", false, Some(b'{')), None);
+        assert_eq!(last_message(b"ALL_TASKS_COMPLETE", false, Some(b'{')), None);
+    }
+
+    #[test]
+    fn any_other_transcript_is_plain_text() {
+        assert_eq!(
+            last("working\nALL_TASKS_COMPLETE\n").as_deref(),
+            Some("working\nALL_TASKS_COMPLETE\n")
+        );
+        assert_eq!(last_message(b"torn\nwhole\n", false, Some(b'w')).as_deref(), Some("whole\n"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_transcript(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300), from_start: bool) {
+            last_message(&bytes, from_start, bytes.first().copied());
+        }
+    }
+}
