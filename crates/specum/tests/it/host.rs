@@ -90,8 +90,26 @@ impl Host {
             "npm could not install {package}@{version}; set SPECUM_HOSTS=none to do without\n{}",
             String::from_utf8_lossy(&npm.stderr),
         );
+        self.check(staging.path());
         fs::rename(staging.keep(), &directory).expect("a rename within one directory");
         Ok(directory)
+    }
+
+    /// Panics unless the installed program runs and is the right one: npm calls
+    /// it success when the native program, an optional package, did not arrive.
+    fn check(&self, directory: &Path) {
+        let program = self.find_program(directory);
+        let said = Command::new(&program)
+            .arg("--version")
+            .env("HOME", directory)
+            .output();
+        let said = said.unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
+        let version = String::from_utf8_lossy(&said.stdout);
+        assert!(
+            version.contains(self.version),
+            "not {}: {said:?}",
+            self.version
+        );
     }
 
     /// The native program if the package brings one: it starts faster, and npm
