@@ -36,7 +36,6 @@ impl ClaudeRun {
             .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
             .args(["--include-hook-events", "--dangerously-skip-permissions"])
             .env_clear()
-            .env("HOME", home.path())
             .env("ANTHROPIC_BASE_URL", model_url)
             .env("ANTHROPIC_API_KEY", "sk-mock")
             .env("DISABLE_TELEMETRY", "1")
@@ -46,6 +45,7 @@ impl ClaudeRun {
             .env("IS_SANDBOX", "1")
             // The default of ten takes minutes.
             .env("CLAUDE_CODE_MAX_RETRIES", "2");
+        live_in(home.path(), &mut command);
         ClaudeRun {
             command,
             home: Some(home),
@@ -55,7 +55,7 @@ impl ClaudeRun {
 
     /// Uses a home that outlives the run, so that a session can be resumed.
     pub(crate) fn home(mut self, home: &Path) -> ClaudeRun {
-        self.command.env("HOME", home);
+        live_in(home, &mut self.command);
         self.home = None;
         self
     }
@@ -104,6 +104,11 @@ impl ClaudeRun {
             _home: self.home,
         }
     }
+}
+
+fn live_in(home: &Path, command: &mut Command) {
+    // Left alone, it keeps the output of its commands in /tmp for good.
+    command.env("HOME", home).env("CLAUDE_CODE_TMPDIR", home);
 }
 
 /// A Claude Code at work; killed if dropped.
