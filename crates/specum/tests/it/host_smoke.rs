@@ -131,13 +131,14 @@ fn a_wrong_key_ends_in_an_error_with_its_status() {
 }
 
 #[test]
-fn overload_and_rate_limit_are_retried() {
+fn rate_limit_and_overload_are_retried() {
     let Some(claude) = host::claude() else { return };
     let project = tempfile::tempdir().unwrap();
     let asked = AtomicUsize::new(0);
     let model = Model::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
-        0 => Reply::error(529, "overloaded_error", "Overloaded"),
-        1 => Reply::error(429, "rate_limit_error", "Slow down").header("retry-after", "1"),
+        // Without the header the first retry comes after half a second.
+        0 => Reply::error(429, "rate_limit_error", "Slow down").header("retry-after", "1"),
+        1 => Reply::error(529, "overloaded_error", "Overloaded"),
         _ => Reply::text("third time lucky"),
     });
 
@@ -147,9 +148,9 @@ fn overload_and_rate_limit_are_retried() {
     assert_eq!(outcome.result()["result"], "third time lucky");
     let retries = outcome.system_events("api_retry");
     let statuses: Vec<_> = retries.iter().map(|retry| &retry["error_status"]).collect();
-    assert_eq!(statuses, [529, 429]);
-    let [_, limited, last] = model.requests().try_into().expect("three requests");
-    assert!(last.arrived - limited.arrived >= Duration::from_secs(1));
+    assert_eq!(statuses, [429, 529]);
+    let [limited, retried, _] = model.requests().try_into().expect("three requests");
+    assert!(retried.arrived - limited.arrived >= Duration::from_secs(1));
 }
 
 #[test]
