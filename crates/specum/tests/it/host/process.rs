@@ -1,7 +1,9 @@
-//! A child process with a time limit, none of which outlives its test.
+//! A child process that ends within a time limit, and with its test.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
+use std::panic::catch_unwind;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -14,7 +16,7 @@ const TAIL_LINES: usize = 40;
 
 /// A running child, the leader of its own process group.
 ///
-/// Dropping it kills the group. Processes that have left the group, such as the
+/// Dropping it without waiting kills the group. Processes that have left the group, such as the
 /// commands of Claude Code's Bash tool, are not reached.
 pub(super) struct Running {
     child: Child,
@@ -23,6 +25,8 @@ pub(super) struct Running {
     seen: Finished,
     deadline: Instant,
     limit: Duration,
+    /// From then on the pid may belong to a stranger.
+    reaped: bool,
 }
 
 /// All that a child has left behind.
@@ -68,6 +72,7 @@ impl Running {
             seen: Finished::default(),
             deadline,
             limit,
+            reaped: false,
         }
     }
 
@@ -96,17 +101,21 @@ impl Running {
             }
         }
         self.seen.status = self.child.wait().expect("a child can be waited for");
+        self.reaped = true;
         std::mem::take(&mut self.seen)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail if the child has been reaped, which is what we want.
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = kill_process_group(self.pid, Signal::KILL);
-            let _ = self.child.wait();
+        if self.reaped {
+            return;
         }
+        // The leader may have ended and left others, who keep its pipes open:
+        // the group is killed first, while the leader's pid still stands for it.
+        // An error means that nobody is left to kill.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        let _ = self.child.wait();
     }
 }
 
@@ -137,13 +146,23 @@ fn forward(
 }
 
 #[test]
-fn a_child_that_overstays_is_killed() {
-    let mut command = Command::new("tail");
-    command.args(["-f", "/dev/null"]);
+fn whoever_overstays_is_killed_with_the_whole_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let mut command = Command::new("sh");
+    // The leader ends at once; the one left behind holds its output and the
+    // fifo, which comes to its end when that one dies.
+    command
+        .args(["-c", r#"tail -f /dev/null > "$1" &"#, "sh"])
+        .arg(&fifo);
     let running = Running::spawn(command, Duration::from_millis(10));
-    let pid = running.pid();
+    let mut held = File::open(&fifo).unwrap();
+    let (died, death) = mpsc::channel();
+    thread::spawn(move || died.send(held.read_to_end(&mut Vec::new())));
 
-    let panic = std::panic::catch_unwind(|| running.wait())
+    let panic = catch_unwind(|| running.wait())
         .err()
         .expect("the limit has passed");
 
@@ -152,8 +171,8 @@ fn a_child_that_overstays_is_killed() {
         message.starts_with("killed after 10ms, the time limit"),
         "{message}"
     );
-    assert!(
-        rustix::process::test_kill_process(pid).is_err(),
-        "the child is still there"
-    );
+    let read = death
+        .recv_timeout(Duration::from_secs(60))
+        .expect("nobody is left");
+    assert_eq!(read.unwrap(), 0);
 }
