@@ -1,1 +1,5 @@
 //! Tests on the real binary.
+
+mod host;
+mod host_smoke;
+mod model;
