@@ -6,6 +6,8 @@
 //! is the last record of the journal was interrupted and is completed from
 //! here. Every change can be made twice without harm.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -52,6 +54,10 @@ pub enum Entry {
         head: Option<String>,
         /// The task's block as it stood.
         block: String,
+        /// What was uncommitted already, with a digest of each file: not the
+        /// attempt's work unless it changes further.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        dirty: BTreeMap<String, String>,
     },
     /// An attempt passed.
     Passed {

@@ -16,22 +16,22 @@
 //! - [`check`] is the lint of a task file.
 #![forbid(unsafe_code)]
 
-// pub mod check;
+pub mod check;
 pub mod claim;
 pub mod digest;
-// pub mod guard;
-// pub mod hook;
+pub mod guard;
+pub mod hook;
 pub mod journal;
 pub mod line;
 pub mod machine;
 pub mod plan;
 pub mod progress;
-// pub mod prompt;
+pub mod prompt;
 pub mod settings;
 pub mod state;
-// pub mod stop;
+pub mod stop;
 pub mod tasks;
-// pub mod verify;
+pub mod verify;
 
 /// The candidate that somebody who wrote `word` most likely meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

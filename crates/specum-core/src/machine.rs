@@ -8,7 +8,7 @@
 use crate::line;
 use crate::plan::{self, Unit};
 use crate::progress::{Note, Section};
-use crate::state::{Driver, Fixes, Owner, ParallelGroup, Phase, State, Status, TaskResult};
+use crate::state::{Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
 
 /// Something that happened to the loop.
@@ -323,7 +323,7 @@ impl Loop<'_> {
             .expect("some number is free");
         let block = fix_block(self.file, task, &fix_id, reason);
         let after = last_of_family(tasks, task).key();
-        let fixes = self.state.fix_task_map.entry(id.to_owned()).or_insert_with(Fixes::default);
+        let fixes = self.state.fix_task_map.entry(id.to_owned()).or_default();
         fixes.attempts = made + 1;
         fixes.fix_task_ids.push(fix_id.clone());
         fixes.last_error = Some(reason.to_owned());

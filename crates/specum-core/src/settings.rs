@@ -102,7 +102,7 @@ fn set(settings: &mut Settings, seen: &mut Vec<String>, value: &Value) -> Result
                 .ok_or_else(|| format!("`enabled` must be true or false, not {value}"))?;
         }
         "specs_dirs" => {
-            settings.specs_dirs = texts(value).ok_or("`specs_dirs` must be a list of paths")?
+            settings.specs_dirs = texts(value).ok_or("`specs_dirs` must be a list of paths")?;
         }
         "max_parallel" => {
             let number = value.as_u64().filter(|n| (1..=64).contains(n));

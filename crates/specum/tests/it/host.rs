@@ -49,14 +49,8 @@ impl Host {
         };
         // libtest names the thread after the test.
         let test = thread::current().name().unwrap_or("a test").to_owned();
-        let message = format!(
-            "SKIPPED: {test}: no {} {}: {reason}",
-            self.name, self.version
-        );
-        assert!(
-            env::var_os("CI").is_none_or(|ci| ci != "true"),
-            "{message}; not allowed in CI"
-        );
+        let message = format!("SKIPPED: {test}: no {} {}: {reason}", self.name, self.version);
+        assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}; not allowed in CI");
         announce(&message);
         None
     }
@@ -79,10 +73,7 @@ impl Host {
         }
 
         let (package, version) = (self.package, self.version);
-        announce(&format!(
-            "installing {package}@{version} (ca. {} MB), once",
-            self.megabytes
-        ));
+        announce(&format!("installing {package}@{version} (ca. {} MB), once", self.megabytes));
         let staging = tempfile::tempdir_in(&hosts).expect("a directory to install into");
         let npm = npm_install(staging.path(), &format!("{package}@{version}"))?;
         assert!(
@@ -99,17 +90,10 @@ impl Host {
     /// it success when the native program, an optional package, did not arrive.
     fn check(&self, directory: &Path) {
         let program = self.find_program(directory);
-        let said = Command::new(&program)
-            .arg("--version")
-            .env("HOME", directory)
-            .output();
+        let said = Command::new(&program).arg("--version").env("HOME", directory).output();
         let said = said.unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
         let version = String::from_utf8_lossy(&said.stdout);
-        assert!(
-            version.contains(self.version),
-            "not {}: {said:?}",
-            self.version
-        );
+        assert!(version.contains(self.version), "not {}: {said:?}", self.version);
     }
 
     /// The native program if the package brings one: it starts faster, and npm
@@ -120,10 +104,7 @@ impl Host {
         let native = [platform.clone(), format!("{platform}-musl")]
             .map(|package| modules.join(package).join(self.name));
         let linked = modules.join(".bin").join(self.name);
-        native
-            .into_iter()
-            .find(|program| program.exists())
-            .unwrap_or(linked)
+        native.into_iter().find(|program| program.exists()).unwrap_or(linked)
     }
 }
 
@@ -131,13 +112,7 @@ struct NoNpm;
 
 fn npm_install(directory: &Path, package: &str) -> Result<Output, NoNpm> {
     let npm = Command::new("npm")
-        .args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--no-package-lock",
-            "--loglevel=error",
-        ])
+        .args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"])
         .arg("--prefix")
         .arg(directory)
         .arg(package)
@@ -168,7 +143,5 @@ fn node_arch() -> &'static str {
 /// Tells the person at the terminal; `eprintln!` would be swallowed by libtest
 /// unless the test fails.
 fn announce(message: &str) {
-    io::stderr()
-        .write_all(format!("{message}\n").as_bytes())
-        .expect("stderr is open");
+    io::stderr().write_all(format!("{message}\n").as_bytes()).expect("stderr is open");
 }

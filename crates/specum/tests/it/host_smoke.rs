@@ -40,10 +40,7 @@ fn bash_calls_run_and_their_results_come_back() {
         if request.assistant_turns() == 0 {
             Reply::message(vec![
                 Block::text("let me calculate"),
-                Block::tool(
-                    "Bash",
-                    json!({"command": "echo $((6 * 7)) > answer; cat answer"}),
-                ),
+                Block::tool("Bash", json!({"command": "echo $((6 * 7)) > answer; cat answer"})),
                 Block::tool("Bash", json!({"command": "exit 3"})),
             ])
         } else {
@@ -54,14 +51,9 @@ fn bash_calls_run_and_their_results_come_back() {
     let outcome = ClaudeRun::new(&claude, &model.url(), project.path(), "calculate").run();
 
     assert_eq!(outcome.result()["result"], "done");
-    assert_eq!(
-        fs::read_to_string(project.path().join("answer")).unwrap(),
-        "42\n"
-    );
+    assert_eq!(fs::read_to_string(project.path().join("answer")).unwrap(), "42\n");
     let results = model.requests().last().unwrap().tool_results();
-    let [good, bad] = results.as_slice() else {
-        panic!("two results, not {results:?}")
-    };
+    let [good, bad] = results.as_slice() else { panic!("two results, not {results:?}") };
     assert_eq!((good.text.as_str(), good.is_error), ("42", false));
     assert_eq!((bad.text.as_str(), bad.is_error), ("Exit code 3", true));
     assert_ne!(good.tool_use_id, bad.tool_use_id);
@@ -100,18 +92,11 @@ fn two_agents_of_one_message_work_at_the_same_time() {
     let mut results = requests.last().unwrap().tool_results();
     // The host lists them in the order in which the agents finished.
     results.sort_by(|a, b| a.tool_use_id.cmp(&b.tool_use_id));
-    let [a, b] = results.as_slice() else {
-        panic!("two results, not {results:?}")
-    };
+    let [a, b] = results.as_slice() else { panic!("two results, not {results:?}") };
     assert!(a.text.contains("worker A is done"), "{a:?}");
     assert!(b.text.contains("worker B is done"), "{b:?}");
-    let workers: Vec<_> = requests
-        .iter()
-        .filter(|request| request.is_subagent())
-        .collect();
-    let [one, other] = workers.as_slice() else {
-        panic!("{} workers", workers.len())
-    };
+    let workers: Vec<_> = requests.iter().filter(|request| request.is_subagent()).collect();
+    let [one, other] = workers.as_slice() else { panic!("{} workers", workers.len()) };
     assert_ne!(one.agent_id(), other.agent_id());
     assert!(one.system_text().contains("cc_is_subagent=true"));
 }
@@ -180,12 +165,7 @@ fn a_connection_that_keeps_breaking_off_is_an_error() {
     let result = outcome.result();
     assert_eq!(result["is_error"], true);
     assert!(result["api_error_status"].is_null(), "{result}");
-    assert!(
-        result["result"]
-            .as_str()
-            .unwrap()
-            .contains("Connection to the API was lost")
-    );
+    assert!(result["result"].as_str().unwrap().contains("Connection to the API was lost"));
     assert_eq!(outcome.status().code(), Some(1));
 }
 
@@ -206,10 +186,7 @@ fn a_session_can_be_resumed_in_the_same_home() {
     let request = model.requests().pop().expect("a request of the second run");
     assert_eq!(request.assistant_turns(), 1);
     let said = request.user_texts().join("\n");
-    assert!(
-        said.contains("remember the heron") && said.contains("which bird?"),
-        "{said}"
-    );
+    assert!(said.contains("remember the heron") && said.contains("which bird?"), "{said}");
 }
 
 #[test]
@@ -218,10 +195,7 @@ fn a_plugin_hook_finds_programs_on_the_path_and_sends_the_model_on() {
     let project = tempfile::tempdir().unwrap();
     let plugin = tempfile::tempdir().unwrap();
     let programs = tempfile::tempdir().unwrap();
-    write(
-        &plugin.path().join(".claude-plugin/plugin.json"),
-        r#"{"name": "probe"}"#,
-    );
+    write(&plugin.path().join(".claude-plugin/plugin.json"), r#"{"name": "probe"}"#);
     write(
         &plugin.path().join("hooks/hooks.json"),
         r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "probe-stop"}]}]}}"#,
@@ -252,13 +226,8 @@ echo seen >&2
         .run();
 
     let stops = outcome.hook_responses("Stop");
-    let [blocked, allowed] = stops.as_slice() else {
-        panic!("two stops, not {stops:?}")
-    };
-    assert!(
-        blocked.stdout.contains(r#""decision":"block""#),
-        "{blocked:?}"
-    );
+    let [blocked, allowed] = stops.as_slice() else { panic!("two stops, not {stops:?}") };
+    assert!(blocked.stdout.contains(r#""decision":"block""#), "{blocked:?}");
     assert_eq!(blocked.stderr.trim(), "seen");
     assert_eq!((allowed.stdout, allowed.outcome), ("", "success"));
     let last = model.requests().pop().expect("a request after the block");

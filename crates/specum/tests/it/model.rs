@@ -63,21 +63,14 @@ impl Model {
             numbers: Numbers::default(),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free local port");
-        let address = listener
-            .local_addr()
-            .expect("a bound listener has an address");
+        let address = listener.local_addr().expect("a bound listener has an address");
         let (shutdown, asked_to_stop) = oneshot::channel();
         let router = router(service.clone());
         let thread = thread::Builder::new()
             .name("model".into())
             .spawn(move || serve(listener, router, asked_to_stop))
             .expect("a thread for the mock model");
-        Model {
-            address,
-            service,
-            shutdown: Some(shutdown),
-            thread: Some(thread),
-        }
+        Model { address, service, shutdown: Some(shutdown), thread: Some(thread) }
     }
 
     /// The base URL to give to a host.
@@ -124,9 +117,7 @@ fn serve(listener: std::net::TcpListener, router: Router, asked_to_stop: oneshot
         .build()
         .expect("a runtime for the mock model");
     runtime.block_on(async {
-        listener
-            .set_nonblocking(true)
-            .expect("a listener that tokio accepts");
+        listener.set_nonblocking(true).expect("a listener that tokio accepts");
         let listener = TcpListener::from_std(listener).expect("a listener that tokio accepts");
         // Not a graceful end: that would wait for replies behind closed gates.
         tokio::select! {

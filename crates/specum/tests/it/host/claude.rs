@@ -46,11 +46,7 @@ impl ClaudeRun {
             // The default of ten takes minutes.
             .env("CLAUDE_CODE_MAX_RETRIES", "2");
         live_in(home.path(), &mut command);
-        ClaudeRun {
-            command,
-            home: Some(home),
-            path: Vec::new(),
-        }
+        ClaudeRun { command, home: Some(home), path: Vec::new() }
     }
 
     /// Uses a home that outlives the run, so that a session can be resumed.
@@ -61,10 +57,7 @@ impl ClaudeRun {
     }
 
     pub(crate) fn plugin_dir(self, directory: &Path) -> ClaudeRun {
-        let directory = directory
-            .to_str()
-            .expect("a plugin path in UTF-8")
-            .to_owned();
+        let directory = directory.to_str().expect("a plugin path in UTF-8").to_owned();
         self.args(["--plugin-dir", &directory])
     }
 
@@ -92,17 +85,10 @@ impl ClaudeRun {
     /// Starts the run and leaves it to the caller to wait for it or to kill it.
     pub(crate) fn spawn(mut self) -> RunningClaude {
         let inherited = env::var_os("PATH").unwrap_or_default();
-        let directories = self
-            .path
-            .iter()
-            .map(Into::into)
-            .chain(env::split_paths(&inherited));
+        let directories = self.path.iter().map(Into::into).chain(env::split_paths(&inherited));
         let path = env::join_paths(directories).expect("no PATH entry holds a separator");
         self.command.env("PATH", path);
-        RunningClaude {
-            process: Running::spawn(self.command, TIME_LIMIT),
-            _home: self.home,
-        }
+        RunningClaude { process: Running::spawn(self.command, TIME_LIMIT), _home: self.home }
     }
 }
 
@@ -126,14 +112,8 @@ impl RunningClaude {
     pub(crate) fn wait(self) -> Outcome {
         let finished = self.process.wait();
         // A killed host leaves half a line; the tail still shows it.
-        let events = finished
-            .stdout
-            .iter()
-            .filter_map(|line| serde_json::from_str(line).ok());
-        Outcome {
-            events: events.collect(),
-            finished,
-        }
+        let events = finished.stdout.iter().filter_map(|line| serde_json::from_str(line).ok());
+        Outcome { events: events.collect(), finished }
     }
 }
 
@@ -160,10 +140,7 @@ impl Outcome {
 
     /// All final reports: none after a kill, several after background work.
     pub(crate) fn results(&self) -> Vec<&Value> {
-        self.events
-            .iter()
-            .filter(|event| event["type"] == "result")
-            .collect()
+        self.events.iter().filter(|event| event["type"] == "result").collect()
     }
 
     /// The last final report.

@@ -44,10 +44,7 @@ enum Happening {
 
 impl Running {
     pub(super) fn spawn(mut command: Command, limit: Duration) -> Running {
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).spawn().unwrap_or_else(|error| {
             panic!("cannot start {}: {error}", command.get_program().display())
         });
@@ -58,10 +55,7 @@ impl Running {
         thread::spawn(move || {
             // Leaves the zombie for `Running` to reap, so that its pid cannot
             // be given to a stranger while we may still want to kill it.
-            let _ = waitid(
-                WaitId::Pid(pid),
-                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-            );
+            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
             drop(sender);
         });
         let deadline = Instant::now() + limit;
@@ -92,11 +86,7 @@ impl Running {
                 // Everyone who could report has: both pipes and the exit.
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    panic!(
-                        "killed after {:?}, the time limit; {}",
-                        self.limit,
-                        self.seen.tail()
-                    )
+                    panic!("killed after {:?}, the time limit; {}", self.limit, self.seen.tail())
                 }
             }
         }
@@ -123,11 +113,7 @@ impl Finished {
     /// The end of the output, to be put into a failure's message.
     pub(super) fn tail(&self) -> String {
         let last = |lines: &[String]| lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
-        format!(
-            "stdout ended:\n{}\nstderr ended:\n{}",
-            last(&self.stdout),
-            last(&self.stderr)
-        )
+        format!("stdout ended:\n{}\nstderr ended:\n{}", last(&self.stdout), last(&self.stderr))
     }
 }
 
@@ -154,25 +140,16 @@ fn whoever_overstays_is_killed_with_the_whole_group() {
     let mut command = Command::new("sh");
     // The leader ends at once; the one left behind holds its output and the
     // fifo, which comes to its end when that one dies.
-    command
-        .args(["-c", r#"tail -f /dev/null > "$1" &"#, "sh"])
-        .arg(&fifo);
+    command.args(["-c", r#"tail -f /dev/null > "$1" &"#, "sh"]).arg(&fifo);
     let running = Running::spawn(command, Duration::from_millis(10));
     let mut held = File::open(&fifo).unwrap();
     let (died, death) = mpsc::channel();
     thread::spawn(move || died.send(held.read_to_end(&mut Vec::new())));
 
-    let panic = catch_unwind(|| running.wait())
-        .err()
-        .expect("the limit has passed");
+    let panic = catch_unwind(|| running.wait()).err().expect("the limit has passed");
 
     let message = panic.downcast_ref::<String>().expect("a formatted message");
-    assert!(
-        message.starts_with("killed after 10ms, the time limit"),
-        "{message}"
-    );
-    let read = death
-        .recv_timeout(Duration::from_secs(60))
-        .expect("nobody is left");
+    assert!(message.starts_with("killed after 10ms, the time limit"), "{message}");
+    let read = death.recv_timeout(Duration::from_secs(60)).expect("nobody is left");
     assert_eq!(read.unwrap(), 0);
 }

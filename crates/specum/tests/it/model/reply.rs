@@ -20,11 +20,7 @@ pub(crate) struct Reply {
 enum Kind {
     Message(Vec<Block>),
     Cut,
-    Error {
-        status: u16,
-        body: Value,
-        headers: Vec<(&'static str, String)>,
-    },
+    Error { status: u16, body: Value, headers: Vec<(&'static str, String)> },
 }
 
 /// One piece of an assistant message.
@@ -39,10 +35,7 @@ impl Block {
     }
 
     pub(crate) fn tool(name: &str, input: Value) -> Block {
-        Block::Tool {
-            name: name.to_owned(),
-            input,
-        }
+        Block::Tool { name: name.to_owned(), input }
     }
 }
 
@@ -69,12 +62,7 @@ impl Reply {
             "error": {"type": error_type, "message": message},
             "request_id": "req_mock",
         });
-        Kind::Error {
-            status,
-            body,
-            headers: Vec::new(),
-        }
-        .into()
+        Kind::Error { status, body, headers: Vec::new() }.into()
     }
 
     /// An answer that begins well and loses its connection after the first text.
@@ -102,11 +90,8 @@ impl Reply {
         if let Some(gate) = &self.gate
             && tokio::time::timeout(PATIENCE, gate.opened()).await.is_err()
         {
-            let never = Reply::error(
-                400,
-                "invalid_request_error",
-                "this reply's gate never opened",
-            );
+            let never =
+                Reply::error(400, "invalid_request_error", "this reply's gate never opened");
             return never.kind.into_response(request, numbers);
         }
         self.kind.into_response(request, numbers)
@@ -125,11 +110,7 @@ impl Kind {
         match self {
             Kind::Message(blocks) => answer(&blocks).whole(),
             Kind::Cut => answer(&[Block::text("I was about to")]).cut(),
-            Kind::Error {
-                status,
-                body,
-                headers,
-            } => error_response(status, &body, headers),
+            Kind::Error { status, body, headers } => error_response(status, &body, headers),
         }
     }
 }
@@ -143,9 +124,7 @@ fn error_response(status: u16, body: &Value, headers: Vec<(&'static str, String)
         response = response.header(name, value);
     }
     let body = Body::from(body.to_string());
-    response
-        .body(body)
-        .expect("a script gives a valid status and valid headers")
+    response.body(body).expect("a script gives a valid status and valid headers")
 }
 
 /// Opens after a number of arrivals, and stays open.
@@ -159,14 +138,11 @@ pub(crate) struct Gate {
 
 impl Gate {
     pub(crate) fn new(arrivals: usize) -> Gate {
-        Gate {
-            missing: Arc::new(watch::Sender::new(arrivals)),
-        }
+        Gate { missing: Arc::new(watch::Sender::new(arrivals)) }
     }
 
     pub(crate) fn arrive(&self) {
-        self.missing
-            .send_modify(|missing| *missing = missing.saturating_sub(1));
+        self.missing.send_modify(|missing| *missing = missing.saturating_sub(1));
     }
 
     async fn opened(&self) {

@@ -39,9 +39,7 @@ impl Request {
 
     /// The text of each user message, oldest first; tool results are not text.
     pub(crate) fn user_texts(&self) -> Vec<String> {
-        self.messages("user")
-            .map(|message| text_of(&message["content"]))
-            .collect()
+        self.messages("user").map(|message| text_of(&message["content"])).collect()
     }
 
     /// The text of the newest user message, empty if it has only tool results.

@@ -46,19 +46,11 @@ impl Answer {
             let mut events = events(&message);
             let end = events.split_off(3).concat();
             let beginning = events.concat();
-            return Answer {
-                content_type: "text/event-stream",
-                beginning,
-                end,
-            };
+            return Answer { content_type: "text/event-stream", beginning, end };
         }
         let mut beginning = message.to_string();
         let end = beginning.split_off(beginning.len() - 1);
-        Answer {
-            content_type: "application/json",
-            beginning,
-            end,
-        }
+        Answer { content_type: "application/json", beginning, end }
     }
 
     pub(super) fn whole(self) -> Response {
@@ -127,12 +119,7 @@ fn events(message: &Value) -> Vec<String> {
     opening["content"] = json!([]);
     opening["stop_reason"] = Value::Null;
     let mut events = vec![event("message_start", json!({"message": opening}))];
-    for (index, block) in message["content"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    for (index, block) in message["content"].as_array().into_iter().flatten().enumerate() {
         // A block starts out empty; its delta brings the rest.
         let mut start = block.clone();
         let delta = if block["type"] == "tool_use" {
@@ -143,14 +130,8 @@ fn events(message: &Value) -> Vec<String> {
             json!({"type": "text_delta", "text": block["text"]})
         };
         events.extend([
-            event(
-                "content_block_start",
-                json!({"index": index, "content_block": start}),
-            ),
-            event(
-                "content_block_delta",
-                json!({"index": index, "delta": delta}),
-            ),
+            event("content_block_start", json!({"index": index, "content_block": start})),
+            event("content_block_delta", json!({"index": index, "delta": delta})),
             event("content_block_stop", json!({"index": index})),
         ]);
     }
@@ -158,10 +139,7 @@ fn events(message: &Value) -> Vec<String> {
         "delta": {"stop_reason": message["stop_reason"], "stop_sequence": null},
         "usage": {"output_tokens": message["usage"]["output_tokens"]},
     });
-    events.extend([
-        event("message_delta", last),
-        event("message_stop", json!({})),
-    ]);
+    events.extend([event("message_delta", last), event("message_stop", json!({}))]);
     events
 }
 

@@ -1,0 +1,149 @@
+//! What hosts tell their hooks, and what a hook answers.
+//!
+//! Claude Code, Codex and Gemini CLI send different fields for the same thing;
+//! [`Input::parse`] makes one of them. The answer uses only the three keys that
+//! all of them accept, because Codex rejects an answer with any other.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The host's words on standard input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Input {
+    /// The directory the session works in.
+    pub cwd: String,
+    /// The host's id of the session.
+    pub session_id: Option<String>,
+    /// Whether the turn goes on because a hook blocked an earlier stop.
+    pub stop_hook_active: bool,
+    /// The agent's last message, where the host sends it.
+    pub last_message: Option<String>,
+    /// Where the host keeps the transcript.
+    pub transcript_path: Option<String>,
+    /// Whether sub-agents are still running; the host wakes itself for them.
+    pub agents_running: bool,
+    /// Why a session starts: `startup`, `resume`, `clear`, `compact`.
+    pub source: Option<String>,
+    /// Why a session ends: `clear`, `other`, …
+    pub reason: Option<String>,
+}
+
+impl Input {
+    /// Reads a hook's input. `None` when it is no JSON object or names no
+    /// directory: then there is nothing to decide about.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Input {
+            cwd: text("cwd").filter(|cwd| !cwd.is_empty())?,
+            session_id: text("session_id"),
+            stop_hook_active: value["stop_hook_active"] == true,
+            last_message: text("last_assistant_message").or_else(|| text("prompt_response")),
+            transcript_path: text("transcript_path"),
+            agents_running: value["background_tasks"].as_array().is_some_and(|tasks| {
+                tasks.iter().any(|task| task["type"] == "subagent" && task["status"] == "running")
+            }),
+            source: text("source"),
+            reason: text("reason"),
+        })
+    }
+}
+
+/// What a Stop hook answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Nothing: the agent may stop.
+    Silent,
+    /// The agent may stop, and the person is told why.
+    Tell(String),
+    /// The agent goes on.
+    Block {
+        /// What the model reads.
+        reason: String,
+        /// What the person reads.
+        system_message: String,
+    },
+}
+
+impl Output {
+    /// The line for standard output, empty for silence.
+    pub fn render(&self) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Answer<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            decision: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reason: Option<&'a str>,
+            system_message: &'a str,
+        }
+        let answer = match self {
+            Output::Silent => return String::new(),
+            Output::Tell(text) => Answer { decision: None, reason: None, system_message: text },
+            Output::Block { reason, system_message } => {
+                Answer { decision: Some("block"), reason: Some(reason), system_message }
+            }
+        };
+        serde_json::to_string(&answer).expect("strings are JSON") + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_hosts_speak_of_one_thing() {
+        let claude = br#"{"session_id":"s","transcript_path":"/t","cwd":"/p","stop_hook_active":true,"last_assistant_message":"hi","background_tasks":[{"type":"shell","status":"running"}],"new":1}"#;
+        let expected = Input {
+            cwd: "/p".into(),
+            session_id: Some("s".into()),
+            stop_hook_active: true,
+            last_message: Some("hi".into()),
+            transcript_path: Some("/t".into()),
+            ..Input::default()
+        };
+        assert_eq!(Input::parse(claude), Some(expected.clone()));
+        let gemini = br#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"AfterAgent","prompt":"x","prompt_response":"hi","stop_hook_active":true}"#;
+        assert_eq!(Input::parse(gemini), Some(expected));
+    }
+
+    #[test]
+    fn only_running_sub_agents_count_as_running() {
+        let running = |tasks: &str| {
+            Input::parse(format!(r#"{{"cwd":"/p","background_tasks":{tasks}}}"#).as_bytes())
+                .unwrap()
+                .agents_running
+        };
+        assert!(running(
+            r#"[{"type":"shell","status":"running"},{"type":"subagent","status":"running"}]"#
+        ));
+        assert!(!running(r#"[{"type":"subagent","status":"completed"}]"#));
+        assert!(!running(r#"[{"type":"shell","status":"running"}]"#));
+        assert!(!running("7"));
+    }
+
+    #[test]
+    fn what_names_no_directory_is_no_input() {
+        for text in ["", "x", "[]", "3", "{}", r#"{"cwd":7}"#, r#"{"cwd":""}"#] {
+            assert_eq!(Input::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn answers_have_only_the_portable_keys() {
+        assert_eq!(Output::Silent.render(), "");
+        assert_eq!(Output::Tell("a".into()).render(), "{\"systemMessage\":\"a\"}\n");
+        assert_eq!(
+            Output::Block { reason: "a\n\"b\"".into(), system_message: "c".into() }.render(),
+            "{\"decision\":\"block\",\"reason\":\"a\\n\\\"b\\\"\",\"systemMessage\":\"c\"}\n"
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_input_or_nothing(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            Input::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! What the model reads.
+//!
+//! The texts are Markdown files in `prompts/`; the functions here fill them
+//! in. A continuation carries the task that is due and no other, and stays
+//! under two kilobytes beside it.
+
+use crate::line;
+use crate::plan::Unit;
+use crate::state::State;
+use crate::tasks::{Task, TaskFile, short_title};
+use crate::verify::Role;
+
+/// The most of a task's block that goes into a prompt. Hosts pass on 300,000
+/// characters whole; a block beyond that is no plan but an accident.
+const MAX_BLOCK: usize = 200_000;
+
+/// The most ids a notice names.
+const MAX_NAMED: usize = 10;
+
+/// The spec a prompt speaks of.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its folder, as the model may type it.
+    pub path: &'a str,
+}
+
+/// Why a continuation is not the ordinary one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// It is.
+    None,
+    /// The agent said that everything is done, or the index does, and boxes are
+    /// open.
+    StillOpen,
+    /// Nothing has moved since the last block.
+    Stalled {
+        /// How often this has been said.
+        times: u32,
+        /// How often it will be said.
+        most: u32,
+    },
+}
+
+/// The prompt that sends an agent back to work.
+pub fn continuation(
+    spec: Spec<'_>,
+    state: &State,
+    file: Option<&TaskFile<'_>>,
+    unit: &Unit,
+    notice: Notice,
+) -> String {
+    let place = Place::of(state, unit);
+    let heading = match unit {
+        Unit::Parallel(_) => "Current Task Group (PARALLEL)",
+        _ => "Current Task",
+    };
+    fill(
+        include_str!("../prompts/continuation.md"),
+        &[
+            ("spec", spec.name),
+            ("path", spec.path),
+            ("number", &place.number.to_string()),
+            ("total", &place.total.to_string()),
+            ("iteration", &state.global_iteration.to_string()),
+            ("index", &place.index.to_string()),
+            ("attempt", &state.task_iteration.to_string()),
+            ("max_attempts", &state.max_task_iterations.to_string()),
+            ("recovery", if state.recovery_mode { "on" } else { "off" }),
+            ("notice", &notice_text(notice, file, unit)),
+            ("heading", heading),
+            ("work", work(file, unit).trim_end()),
+            ("resume", resume(file, unit).trim_end()),
+        ],
+    )
+}
+
+/// Where the loop stands, in the numbers people are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the task, from 0.
+    pub index: usize,
+    /// The same, from 1.
+    pub number: usize,
+    /// How many tasks there are.
+    pub total: usize,
+}
+
+impl Place {
+    /// The task that is due, or what the state says when none can be told.
+    pub fn of(state: &State, unit: &Unit) -> Place {
+        let index = unit.tasks().first().copied().unwrap_or(state.task_index);
+        let total = state.total_tasks.unwrap_or(0);
+        Place { index, number: index + 1, total: total.max(unit.tasks().len()).max(index + 1) }
+    }
+}
+
+/// What the person is shown beside a continuation.
+pub fn system_message(state: &State, place: Place) -> String {
+    format!(
+        "Ralph-specum iteration {} | Task {}/{}",
+        state.global_iteration, place.number, place.total
+    )
+}
+
+fn notice_text(notice: Notice, file: Option<&TaskFile<'_>>, unit: &Unit) -> String {
+    let open = || file.map(open_ids).unwrap_or_default();
+    match notice {
+        Notice::None => String::new(),
+        Notice::StillOpen => {
+            format!("\nNot finished: tasks.md still has open boxes: {}.\n", open())
+        }
+        Notice::Stalled { times, most } => {
+            let tasks = file.map_or(&[][..], |file| &file.tasks);
+            let id = unit.tasks().first().and_then(|&n| tasks.get(n)).map(Task::name);
+            let id = id.unwrap_or_else(|| "<task>".into());
+            format!(
+                "\nStalled ({times} of {most}): since your last stop no box was ticked and no \
+                 attempt was recorded. Open: {}. Work {id} now and hand its result to `specum \
+                 finish {id}`, or say what stands in the way.\n",
+                open()
+            )
+        }
+    }
+}
+
+/// The ids of the open tasks, ten at most.
+pub fn open_ids(file: &TaskFile<'_>) -> String {
+    let open: Vec<String> = file.open().map(Task::name).collect();
+    let named = open.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match open.len().saturating_sub(MAX_NAMED) {
+        0 if open.is_empty() => "none".into(),
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+fn work(file: Option<&TaskFile<'_>>, unit: &Unit) -> String {
+    let Some(file) = file else {
+        return "tasks.md is missing. Restore it (it may be in the git history), or cancel with \
+                /ralph-specum:cancel."
+            .into();
+    };
+    if *unit == Unit::Complete {
+        return "Every box of tasks.md is ticked; the state has not caught up.".into();
+    }
+    unit.tasks()
+        .iter()
+        .map(|&index| {
+            let task = &file.tasks[index];
+            let block = line::readable(file.block(task));
+            if block.len() <= MAX_BLOCK {
+                return block;
+            }
+            let cut = line::head(&block, MAX_BLOCK);
+            format!("{cut}\n[cut here; the whole task begins at line {} of tasks.md]\n", task.line)
+        })
+        .collect()
+}
+
+fn resume(file: Option<&TaskFile<'_>>, unit: &Unit) -> String {
+    let name = |index: usize| file.map_or_else(String::new, |file| file.tasks[index].name());
+    let one = |index: usize, role: Role| {
+        let id = name(index);
+        fill(
+            include_str!("../prompts/resume-one.md"),
+            &[("agent", agent(role)), ("id", &id), ("signal", role.signal())],
+        )
+    };
+    match unit {
+        Unit::Complete => include_str!("../prompts/resume-none.md").into(),
+        _ if file.is_none() => include_str!("../prompts/resume-none.md").into(),
+        Unit::Sequential(index) => one(*index, Role::Executor),
+        Unit::Verify(index) => one(*index, Role::QaEngineer),
+        Unit::Parallel(indices) => {
+            let prompts: Vec<String> =
+                indices.iter().map(|&index| format!("   - `task {}`", name(index))).collect();
+            fill(
+                include_str!("../prompts/resume-group.md"),
+                &[
+                    ("count", &indices.len().to_string()),
+                    ("agent", agent(Role::Executor)),
+                    ("prompts", &prompts.join("\n")),
+                ],
+            )
+        }
+    }
+}
+
+/// The agent that plays a role.
+pub fn agent(role: Role) -> &'static str {
+    match role {
+        Role::Executor => "spec-executor",
+        Role::QaEngineer => "qa-engineer",
+    }
+}
+
+/// The prompt that keeps a planning phase going in quick mode.
+pub fn quick_mode(spec: Spec<'_>, phase: &str, notice: Notice) -> String {
+    let notice = match notice {
+        Notice::Stalled { times, most } => {
+            format!(
+                "\nStalled ({times} of {most}): the phase has not changed since your last stop.\n"
+            )
+        }
+        Notice::None | Notice::StillOpen => String::new(),
+    };
+    fill(
+        include_str!("../prompts/quick-mode.md"),
+        &[
+            ("spec", spec.name),
+            ("path", spec.path),
+            ("phase", line::head(phase, 60)),
+            ("notice", &notice),
+        ],
+    )
+}
+
+/// The text for a state file that cannot be used.
+pub fn corrupt(spec: Spec<'_>, why: &str) -> String {
+    let why = line::head(why, 200);
+    fill(include_str!("../prompts/corrupt.md"), &[("path", spec.path), ("why", why)])
+}
+
+/// The text for a loop that has used all its attempts.
+pub fn capped(cap: u64) -> String {
+    fill(include_str!("../prompts/capped.md"), &[("cap", &cap.to_string())])
+}
+
+/// What a session is told of a spec when it starts.
+pub fn session_note(
+    spec: Spec<'_>,
+    state: Option<&State>,
+    file: &TaskFile<'_>,
+    held_by: &str,
+) -> String {
+    let done = file.done_count();
+    let total = file.tasks.len();
+    let mut note = format!(
+        "specum: the active spec is {} ({}), {done} of {total} tasks done.\n",
+        spec.name, spec.path
+    );
+    match state {
+        Some(state) if state.phase == crate::state::Phase::Execution => {
+            let next = crate::plan::current(&file.tasks).map(|index| &file.tasks[index]);
+            if let Some(task) = next {
+                note.push_str(&format!(
+                    "Due: {} {} (attempt {}). Held by {held_by}.\n",
+                    task.name(),
+                    short_title(&task.title),
+                    state.task_iteration
+                ));
+            }
+            if let Some(blocked) = &state.blocked {
+                note.push_str(&format!("Blocked: {}\n", line::head(blocked, 300)));
+            } else if state.awaiting_approval {
+                note.push_str("Paused: `specum resume` lets it go on.\n");
+            }
+            note.push_str("Go on with /ralph-specum:implement, or `specum next`.\n");
+        }
+        Some(state) => note.push_str(&format!(
+            "Phase: {}. The tasks are not being executed yet.\n",
+            line::head(state.phase.as_str(), 60)
+        )),
+        None => note.push_str("No loop is running. Start one with /ralph-specum:implement.\n"),
+    }
+    note
+}
+
+/// Puts values in the place of `{names}`, in one pass, so that a value that
+/// looks like a placeholder stays what it is.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(template.len() + 256);
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        text.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let known = values.iter().find_map(|(name, value)| {
+            let behind = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
+            Some((value, behind))
+        });
+        match known {
+            Some((value, behind)) => {
+                text.push_str(value);
+                rest = behind;
+            }
+            None => {
+                text.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan;
+
+    const SPEC: Spec<'_> = Spec { name: "demo", path: "./specs/demo" };
+
+    fn prompt(text: &str, notice: Notice) -> String {
+        let file = TaskFile::scan(text.as_bytes());
+        let mut state = State::new(file.tasks.len());
+        state.global_iteration = 7;
+        continuation(SPEC, &state, Some(&file), &plan::next(&file, 5), notice)
+    }
+
+    #[test]
+    fn the_continuation_names_one_task() {
+        insta::assert_snapshot!(prompt("- [x] 1.1 a\n- [ ] 1.2 Add {spec}\n  - **Do**: it\n- [ ] 1.3 c\n", Notice::None), @"
+        Continue spec: demo (Task 2/3, Iter 7)
+
+        ## State
+        Path: ./specs/demo | Index: 1 | Attempt: 1/5 | Recovery: off
+        specum keeps ./specs/demo/.ralph-state.json and the boxes of ./specs/demo/tasks.md. Do not edit either.
+
+        ## Current Task
+        - [ ] 1.2 Add {spec}
+          - **Do**: it
+
+        ## Resume
+        1. Call the Agent tool once: subagent_type `ralph-specum:spec-executor`, prompt `task 1.2`.
+        2. specum judges the result, ticks, commits, and answers with what is next. Go on with that.
+        3. No such tool here? Play spec-executor yourself, end with TASK_COMPLETE on a line of its own, and give that result to `specum finish 1.2` on stdin.
+
+        ## Critical
+        - You coordinate: the work is the sub-agent's, the verdict is specum's. A task is done when its box is ticked, not when somebody says so.
+        - Work nothing but the above. `specum next` tells what is due whenever you are unsure.
+        - When specum reports every task done, and only then, say ALL_TASKS_COMPLETE alone on a line.
+        ");
+    }
+
+    #[test]
+    fn a_group_is_named_as_one_and_the_word_stands_nowhere_else() {
+        let group = prompt("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 c\n", Notice::None);
+        assert!(
+            group
+                .contains("## Current Task Group (PARALLEL)\n- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n\n")
+        );
+        assert!(
+            group.contains("3 times in one message") || group.contains("2 times in one message")
+        );
+        assert!(!group.contains("1.3"));
+        let single = prompt("- [ ] 1.1 [P] a\n", Notice::None);
+        assert!(!single.contains("PARALLEL"));
+        assert!(prompt("- [ ] V1 [VERIFY] a\n", Notice::None).contains("qa-engineer"));
+    }
+
+    #[test]
+    fn notices_stand_under_the_first_line() {
+        let text: String = (1..14).map(|n| format!("- [ ] 1.{n} t\n")).collect();
+        let open = prompt(&text, Notice::StillOpen);
+        let lines: Vec<&str> = open.lines().take(4).collect();
+        assert_eq!(lines[0], "Continue spec: demo (Task 1/13, Iter 7)");
+        assert_eq!(
+            lines[2],
+            "Not finished: tasks.md still has open boxes: 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 1.10 and 3 more."
+        );
+        let stalled = prompt("- [ ] 1.2 b\n", Notice::Stalled { times: 1, most: 2 });
+        assert!(stalled.contains("Stalled (1 of 2)") && stalled.contains("specum finish 1.2"));
+    }
+
+    #[test]
+    fn it_stays_under_two_kilobytes_beside_the_task() {
+        let long = format!("./{}/specs/{}", "d".repeat(60), "n".repeat(60));
+        let spec = Spec { name: &"n".repeat(60), path: &long };
+        for text in [
+            "- [ ] 1.1 a\n",
+            "- [ ] V1 [VERIFY] a\n",
+            "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] a\n- [ ] 1.3 [P] a\n- [ ] 1.4 [P] a\n- [ ] 1.5 [P] a\n",
+        ] {
+            for notice in [Notice::None, Notice::StillOpen, Notice::Stalled { times: 1, most: 2 }] {
+                let file = TaskFile::scan(text.as_bytes());
+                let prompt =
+                    continuation(spec, &State::new(5), Some(&file), &plan::next(&file, 5), notice);
+                assert!(
+                    prompt.len() - text.len() < 2048,
+                    "{} {notice:?}",
+                    prompt.len() - text.len()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_task_it_says_why() {
+        let state = State::new(3);
+        let missing = continuation(SPEC, &state, None, &Unit::Complete, Notice::None);
+        assert!(missing.contains("tasks.md is missing") && missing.contains("spec-executor"));
+        let done = prompt("- [x] 1.1 a\n", Notice::None);
+        assert!(done.contains("Every box of tasks.md is ticked") && done.contains("specum next"));
+    }
+
+    #[test]
+    fn a_block_beyond_reason_is_cut_with_a_pointer() {
+        let text = format!("- [ ] 1.1 {}\n", "é".repeat(200_000));
+        let prompt = prompt(&text, Notice::None);
+        assert!(prompt.len() < MAX_BLOCK + 3000);
+        assert!(prompt.contains("[cut here; the whole task begins at line 1 of tasks.md]"));
+    }
+}

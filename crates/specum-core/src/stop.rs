@@ -1,0 +1,284 @@
+//! May the agent stop?
+//!
+//! [`decide`] is one list of questions, asked in order; the first that applies
+//! answers. Everything it needs is in the [`Scene`]; everything that is to
+//! happen is in the [`Decision`].
+
+use crate::claim;
+use crate::digest::Digest;
+use crate::guard::{self, Guard, Leave, Memory};
+use crate::hook::{Input, Output};
+use crate::plan::{self, Unit};
+use crate::prompt::{self, Notice, Place, Spec};
+use crate::state::{Corrupt, Driver, Owner, Phase, Process, State};
+use crate::tasks::TaskFile;
+
+/// All that is known when a session wants to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// What the host said.
+    pub input: &'a Input,
+    /// The active spec.
+    pub spec: Spec<'a>,
+    /// Its state file.
+    pub state: Result<&'a State, &'a Corrupt>,
+    /// Its tasks; `None` when there is no such file.
+    pub tasks: Option<&'a TaskFile<'a>>,
+    /// The agent's last message, from the input or the transcript.
+    pub last_message: Option<&'a str>,
+    /// What the hooks remember.
+    pub memory: &'a Memory,
+    /// The host's process.
+    pub host: Option<&'a Process>,
+    /// Whether the process of the owner in the state is gone.
+    pub state_owner_gone: bool,
+    /// Whether the process of the owner in the memory is gone.
+    pub memory_owner_gone: bool,
+    /// Length of the journal, which grows with every attempt.
+    pub journal_length: u64,
+    /// How many tasks of a group run at once.
+    pub max_parallel: usize,
+}
+
+/// What a stop leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// For the host.
+    pub output: Output,
+    /// For people who read logs.
+    pub stderr: Vec<String>,
+    /// To be written before the output is given: a block that cannot be
+    /// remembered must not be made.
+    pub memory: Option<Memory>,
+}
+
+impl Decision {
+    fn silent() -> Self {
+        Decision { output: Output::Silent, stderr: Vec::new(), memory: None }
+    }
+
+    fn silent_but(line: String) -> Self {
+        Decision { stderr: vec![line], ..Decision::silent() }
+    }
+}
+
+/// Whether the agent may stop.
+pub fn decide(scene: &Scene<'_>) -> Decision {
+    let driven_elsewhere = scene.state.is_ok_and(|state| state.driver == Driver::RalphLoop);
+    if driven_elsewhere || scene.is_anothers() || scene.memory.is_newer_format() {
+        return Decision::silent();
+    }
+    if scene.input.agents_running {
+        return Decision::silent();
+    }
+    let claimed =
+        scene.last_message.is_some_and(|text| claim::claims(text, claim::ALL_TASKS_COMPLETE));
+    let any_open = scene.tasks.is_some_and(|file| file.open().next().is_some());
+    if claimed && !any_open {
+        let spec = scene.spec.name;
+        return Decision::silent_but(format!(
+            "[ralph-specum] ALL_TASKS_COMPLETE detected, spec finished: {spec}"
+        ));
+    }
+    let state = match scene.state {
+        Ok(state) => state,
+        Err(why) => return scene.corrupt(why),
+    };
+    if state.phase != Phase::Execution {
+        return if state.quick_mode { scene.quick_mode(state) } else { Decision::silent() };
+    }
+    let total = state.total_tasks.or(scene.tasks.map(|file| file.tasks.len())).unwrap_or(0);
+    let by_index = state.task_index < total;
+    let all_ticked = scene.tasks.is_some_and(|file| !file.tasks.is_empty()) && !any_open;
+    if (any_open || (by_index && !all_ticked))
+        && state.global_iteration >= state.max_global_iterations
+    {
+        return scene.capped(state);
+    }
+    if state.awaiting_approval {
+        return Decision::silent_but(format!(
+            "[ralph-specum] awaitingApproval=true, waiting for a person: {}",
+            scene.spec.name
+        ));
+    }
+    if !by_index && !any_open {
+        return Decision::silent();
+    }
+    let notice = if claimed || !by_index { Notice::StillOpen } else { Notice::None };
+    scene.continuation(state, notice)
+}
+
+impl Scene<'_> {
+    fn session(&self) -> &str {
+        self.input.session_id.as_deref().unwrap_or_default()
+    }
+
+    /// Whether a runner, or a session other than this one, works the spec.
+    fn is_anothers(&self) -> bool {
+        let in_state = self.state.ok().and_then(|state| state.owner.as_ref());
+        let owner = match in_state {
+            Some(owner) if !self.state_owner_gone => Some(owner),
+            _ => self.memory.owner.as_ref().filter(|_| !self.memory_owner_gone),
+        };
+        match owner {
+            None => false,
+            Some(Owner::Runner { .. }) => true,
+            Some(Owner::Session { session_id, .. }) => session_id != self.session(),
+        }
+    }
+
+    /// The memory with this session as the owner.
+    fn claimed_memory(&self, guard: Guard) -> Memory {
+        let session_id = self.session().to_owned();
+        Memory {
+            owner: Some(Owner::Session { session_id, process: self.host.cloned() }),
+            released: None,
+            guard,
+            ..self.memory.clone()
+        }
+    }
+
+    fn guard(&self) -> Guard {
+        self.memory.guard.of(self.session())
+    }
+
+    /// What moves when the loop gets anywhere.
+    fn fingerprint(&self, state: &State) -> String {
+        let mut digest = Digest::of(state.phase.as_str().as_bytes())
+            .with_number(state.task_index as u64)
+            .with_number(state.task_iteration)
+            .with_number(state.global_iteration)
+            .with_number(self.journal_length);
+        for task in self.tasks.map_or(&[][..], |file| &file.tasks) {
+            digest = digest.with(if task.done { b"x" } else { b" " });
+        }
+        digest.hex()
+    }
+
+    fn corrupt(&self, why: &Corrupt) -> Decision {
+        let mut guard = self.guard();
+        if guard.corrupt >= guard::MAX_CORRUPT_BLOCKS {
+            let path = self.spec.path;
+            return Decision {
+                output: Output::Tell(format!(
+                    "Ralph-specum: {path}/.ralph-state.json is still corrupt ({why}); letting the \
+                     session stop. `specum implement` rebuilds it from tasks.md."
+                )),
+                ..Decision::silent()
+            };
+        }
+        guard.corrupt += 1;
+        Decision {
+            output: Output::Block {
+                reason: prompt::corrupt(self.spec, &why.to_string()),
+                system_message: "Ralph-specum: corrupt state file".into(),
+            },
+            stderr: Vec::new(),
+            memory: Some(self.claimed_memory(guard)),
+        }
+    }
+
+    fn capped(&self, state: &State) -> Decision {
+        let mut guard = self.guard();
+        if guard.capped {
+            return Decision::silent();
+        }
+        guard.capped = true;
+        let cap = state.max_global_iterations;
+        Decision {
+            output: Output::Block {
+                reason: prompt::capped(cap),
+                system_message: format!("Ralph-specum: max iterations ({cap}) reached"),
+            },
+            stderr: vec![
+                self.stopped_line(state, Place::of(state, &self.unit())),
+                format!(
+                    "[ralph-specum] ERROR: Maximum global iterations ({cap}) reached. \
+                     Review .progress.md for failure patterns."
+                ),
+            ],
+            memory: Some(self.claimed_memory(guard)),
+        }
+    }
+
+    fn quick_mode(&self, state: &State) -> Decision {
+        let phase = state.phase.as_str();
+        self.guarded(
+            state,
+            Notice::None,
+            |notice| prompt::quick_mode(self.spec, phase, notice),
+            format!("Ralph-specum quick mode | phase {phase}"),
+            Vec::new(),
+        )
+    }
+
+    fn continuation(&self, state: &State, notice: Notice) -> Decision {
+        let unit = self.unit();
+        let place = Place::of(state, &unit);
+        self.guarded(
+            state,
+            notice,
+            |notice| prompt::continuation(self.spec, state, self.tasks, &unit, notice),
+            prompt::system_message(state, place),
+            vec![self.stopped_line(state, place)],
+        )
+    }
+
+    fn unit(&self) -> Unit {
+        self.tasks.map_or(Unit::Complete, |file| plan::next(file, self.max_parallel))
+    }
+
+    fn stopped_line(&self, state: &State, place: Place) -> String {
+        format!(
+            "[ralph-specum] Session stopped during spec: {} | Task: {}/{} | Attempt: {}",
+            self.spec.name, place.number, place.total, state.task_iteration
+        )
+    }
+
+    /// A block, if the guard gives leave.
+    fn guarded(
+        &self,
+        state: &State,
+        notice: Notice,
+        reason: impl Fn(Notice) -> String,
+        system_message: String,
+        stderr: Vec<String>,
+    ) -> Decision {
+        let mut guard = self.guard();
+        let leave = guard.ask(self.input.stop_hook_active, &self.fingerprint(state));
+        let notice = match leave {
+            Leave::Go => notice,
+            Leave::Stalled(times) => Notice::Stalled { times, most: guard::STALL_BLOCKS },
+            Leave::Foreign => {
+                return Decision::silent_but(
+                    "[ralph-specum] stop_hook_active=true and no block of ours: leaving this \
+                     turn to the hook that made it"
+                        .into(),
+                );
+            }
+            Leave::GiveUp => return self.give_up(guard),
+        };
+        Decision {
+            output: Output::Block { reason: reason(notice), system_message },
+            stderr,
+            memory: Some(self.claimed_memory(guard)),
+        }
+    }
+
+    fn give_up(&self, guard: Guard) -> Decision {
+        let open = self.tasks.map_or_else(|| "unknown".into(), prompt::open_ids);
+        Decision {
+            output: Output::Tell(format!(
+                "Ralph-specum: nothing has moved in spec {} since the last stops, so the session \
+                 may stop. Open: {open}. Resume with /ralph-specum:implement or `specum next`; \
+                 `specum status` shows where it stands.",
+                self.spec.name
+            )),
+            stderr: Vec::new(),
+            memory: Some(self.claimed_memory(guard)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
