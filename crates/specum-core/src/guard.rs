@@ -204,14 +204,16 @@ mod tests {
 
     #[test]
     fn memory_survives_and_nonsense_is_forgotten() {
-        let mut memory = Memory::default();
-        memory.guard = Guard {
-            session_id: "s".into(),
-            fingerprint: "f".into(),
-            unmoved: 2,
-            ..Guard::default()
+        let memory = Memory {
+            owner: Some(Owner::Session { session_id: "s".into(), process: None }),
+            guard: Guard {
+                session_id: "s".into(),
+                fingerprint: "f".into(),
+                unmoved: 2,
+                ..Guard::default()
+            },
+            ..Memory::default()
         };
-        memory.owner = Some(Owner::Session { session_id: "s".into(), process: None });
         assert_eq!(Memory::parse(&memory.render()), memory);
         assert_eq!(Memory::parse(b"[]"), Memory::default());
         assert!(Memory::parse(br#"{"formatVersion":2}"#).is_newer_format());

@@ -104,6 +104,11 @@ pub enum Entry {
     Paused,
     /// A person let the loop go on.
     Resumed,
+    /// The session that worked the spec has ended.
+    Released {
+        /// Its id.
+        session: String,
+    },
     /// A person ended the loop.
     Cancelled,
     /// Every box is ticked.
@@ -127,16 +132,28 @@ pub struct Changes {
     /// Notes for `.progress.md`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
-    /// Digest of `.progress.md` once the notes are in, which tells a completed
-    /// write from one that is still to come.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub progress_after: String,
+    /// Notes of an earlier transaction that turned out to be untrue.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retracted: Vec<Note>,
+    /// Digests of `.progress.md` before and after these edits, which tell a write
+    /// that is still to come from a completed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<BeforeAndAfter>,
     /// Indices of the `.progress-task-<index>.md` files that the notes replace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged_parts: Vec<usize>,
     /// What becomes of the state file.
     #[serde(default, skip_serializing_if = "StateChange::is_kept")]
     pub state: StateChange,
+}
+
+/// Digests of a file on both sides of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeforeAndAfter {
+    /// Without the change.
+    pub before: String,
+    /// With it.
+    pub after: String,
 }
 
 /// What a transaction does to the state file.

@@ -82,6 +82,19 @@ pub fn add(text: &[u8], note: &Note) -> Vec<u8> {
     }
 }
 
+/// The file without the last occurrence of a note.
+pub fn retract(text: &[u8], note: &Note) -> Vec<u8> {
+    let ending = line::line_ending(text);
+    let body: String = note.text.trim_end().lines().map(|line| format!("{line}{ending}")).collect();
+    let at = (0..=text.len().saturating_sub(body.len()))
+        .rev()
+        .find(|&at| text[at..].starts_with(body.as_bytes()) && (at == 0 || text[at - 1] == b'\n'));
+    match at {
+        Some(at) => [&text[..at], &text[at + body.len()..]].concat(),
+        None => text.to_vec(),
+    }
+}
+
 struct SectionEnd {
     /// Behind the last written line of the section.
     at: usize,
@@ -162,6 +175,15 @@ mod tests {
             added("## Learnings\n- a", &note(Section::Learnings, "- b")),
             "## Learnings\n- a\n- b\n"
         );
+    }
+
+    #[test]
+    fn a_retracted_note_leaves_the_file_as_it_was() {
+        let before = added(&template("demo", ""), &note(Section::Completed, "- 1.1 a"));
+        let twice = added(&before, &note(Section::Completed, "- 1.1 a"));
+        let untrue = note(Section::Completed, "- 1.1 a");
+        assert_eq!(retract(twice.as_bytes(), &untrue), before.as_bytes());
+        assert_eq!(retract(b"no such line", &untrue), b"no such line");
     }
 
     proptest::proptest! {

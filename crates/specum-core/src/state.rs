@@ -279,19 +279,14 @@ impl State {
         })
     }
 
-    /// The file as it is to be written.
+    /// The fields as they are to be written.
     ///
     /// A field that was absent and has its default stays absent, so that a
     /// file does not grow by being read.
-    pub fn render(&self) -> Vec<u8> {
+    pub fn to_object(&self) -> Map<String, Value> {
         let mut object = self.found.clone();
-        let before = Self::from_object(Map::new()).expect("an empty object is a state");
-        for (name, value, default) in self
-            .fields()
-            .into_iter()
-            .zip(before.fields())
-            .map(|((name, value), (_, default))| (name, value, default))
-        {
+        let defaults = Self::from_object(Map::new()).expect("an empty object is a state");
+        for ((name, value), (_, default)) in self.fields().into_iter().zip(defaults.fields()) {
             match value {
                 Some(value) if object.contains_key(name) || Some(&value) != default.as_ref() => {
                     object.insert(name.to_owned(), value);
@@ -302,9 +297,12 @@ impl State {
                 }
             }
         }
-        let mut bytes = serde_json::to_vec_pretty(&object).expect("a map of strings is JSON");
-        bytes.push(b'\n');
-        bytes
+        object
+    }
+
+    /// The file as it is to be written.
+    pub fn render(&self) -> Vec<u8> {
+        render_object(&self.to_object())
     }
 
     /// Every typed field under its name in the file, in the order a new file
@@ -358,6 +356,13 @@ impl State {
             .find(|result| result.id == name)
             .or_else(|| self.task_results.get(&index).filter(|result| result.id.is_empty()))
     }
+}
+
+/// The fields of a state as a file.
+pub fn render_object(object: &Map<String, Value>) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(object).expect("a map of strings is JSON");
+    bytes.push(b'\n');
+    bytes
 }
 
 /// Typed access to the fields of a file.

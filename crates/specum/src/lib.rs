@@ -1,1 +1,22 @@
 //! Everything of specum that touches the world.
+//!
+//! Decisions are made in `specum-core`; here they are carried out:
+//!
+//! - [`project`] finds the project, its settings and its specs;
+//! - [`store`] is the only writer of a spec's files, on top of [`files`];
+//! - [`process`] is the only module that starts other programs, [`git`] the
+//!   only one that starts `git`;
+//! - [`attempt`] opens an attempt at a task and judges its result;
+//! - [`hook`] answers a host, [`commands`] a person.
+
+pub mod attempt;
+pub mod commands;
+pub mod exit;
+pub mod files;
+pub mod git;
+pub mod hook;
+pub mod process;
+pub mod project;
+pub mod store;
+
+mod failpoint;

@@ -1,3 +1,16 @@
-//! The `specum` program.
+//! The `specum` program: a hook is answered before anything else is set up,
+//! because a host waits for it at every stop.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|first| first == "hook")
+        && let Some(event) = args.next()
+        && event != "--help"
+        && event != "-h"
+    {
+        return specum::hook::run(&event.to_string_lossy());
+    }
+    specum::commands::run()
+}

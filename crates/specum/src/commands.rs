@@ -1,0 +1,201 @@
+//! Answers to a person: one file for each verb.
+//!
+//! The doc comment of an `Args` struct is the verb's help. A verb returns an
+//! exit code or an error; what the error means for the exit code is decided in
+//! one place, [`exit_code`].
+
+mod cancel;
+mod check;
+mod demo;
+mod doctor;
+mod finish;
+mod implement;
+mod list;
+mod next;
+mod pause;
+mod status;
+mod switch;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::attempt::{AttemptError, Workspace};
+use crate::exit;
+use crate::hook;
+use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::store::StoreError;
+
+/// Runs a written plan to its end
+///
+/// A plan is a folder `specs/<name>/` with a `tasks.md`, a list of checkboxes.
+/// specum hands the tasks to a coding agent, checks each result itself, ticks
+/// the box, commits, and goes on until every box is ticked.
+#[derive(Debug, Parser)]
+#[command(name = "specum", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done, 1 failed, 2 wrong call or ambiguous name, 3 not found,
+4 corrupt or newer file, 5 held by another process, 6 paused, blocked or capped.
+
+Start here: specum demo";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Demo(demo::Args),
+    List(list::Args),
+    Switch(switch::Args),
+    Status(status::Args),
+    Check(check::Args),
+    Implement(implement::Args),
+    Next(next::Args),
+    Finish(finish::Args),
+    Pause(pause::PauseArgs),
+    Resume(pause::ResumeArgs),
+    Cancel(cancel::Args),
+    Doctor(doctor::Args),
+    Hook(HookArgs),
+}
+
+/// Answer a host's hook: JSON on standard input, the answer on standard output
+///
+/// Called by the plugin's hooks, not by people.
+#[derive(Debug, clap::Args)]
+struct HookArgs {
+    /// The event
+    #[arg(value_parser = hook::EVENTS)]
+    event: String,
+}
+
+/// Runs the program on its command line.
+pub fn run() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Demo(args) => demo::run(&args),
+        Verb::List(args) => list::run(&args),
+        Verb::Switch(args) => switch::run(&args),
+        Verb::Status(args) => status::run(&args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Implement(args) => implement::run(&args),
+        Verb::Next(args) => next::run(&args),
+        Verb::Finish(args) => finish::run(&args),
+        Verb::Pause(args) => pause::pause(&args),
+        Verb::Resume(args) => pause::resume(&args),
+        Verb::Cancel(args) => cancel::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
+        Verb::Hook(args) => return hook::run(&args.event),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// The whole command line, for documentation.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
+
+/// What a failure means to a script.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<StoreError>() {
+            return match error {
+                StoreError::Corrupt { .. } | StoreError::Newer { .. } => exit::UNUSABLE,
+                StoreError::Busy { .. } => exit::BUSY,
+                StoreError::File(_) => exit::FAILED,
+            };
+        }
+        if let Some(error) = cause.downcast_ref::<SpecError>() {
+            return match error {
+                SpecError::Ambiguous { .. } | SpecError::Refused { .. } => exit::USAGE,
+                SpecError::NotFound { .. } => exit::NOT_FOUND,
+            };
+        }
+        if let Some(
+            AttemptError::NoLoop(_)
+            | AttemptError::NoTasks(_)
+            | AttemptError::NoTask(_)
+            | AttemptError::NotOpen(_),
+        ) = cause.downcast_ref::<AttemptError>()
+        {
+            return exit::NOT_FOUND;
+        }
+        if cause.downcast_ref::<NotHere>().is_some() {
+            return exit::NOT_FOUND;
+        }
+    }
+    exit::FAILED
+}
+
+/// Something that should be here and is not.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NotHere(String);
+
+/// Prints a text for a person or a program; a reader that has gone away ends
+/// us quietly.
+fn print(text: impl Display) -> anyhow::Result<()> {
+    match writeln!(io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => Ok(other?),
+    }
+}
+
+fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+    print(serde_json::to_string_pretty(value)?)
+}
+
+fn warn(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "warning: {text}");
+}
+
+/// The project around the current directory, with good settings.
+fn project() -> anyhow::Result<Project> {
+    let here = std::env::current_dir()?;
+    let home = std::env::var_os("HOME");
+    let project = Project::find(&here, home.as_deref().map(Path::new)).ok_or_else(|| {
+        NotHere(format!(
+            "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum demo`",
+            here.display()
+        ))
+    })?;
+    if !project.problems.is_empty() {
+        let lines = project
+            .problems
+            .iter()
+            .map(|p| format!("\n  {SETTINGS_FILE}:{}: {}", p.line, p.message));
+        return Err(anyhow!("the settings have mistakes:{}", lines.collect::<String>()));
+    }
+    project.warnings.iter().for_each(warn);
+    Ok(project)
+}
+
+/// The spec a person names, or the active one.
+fn spec(project: &Project, named: Option<&str>) -> anyhow::Result<Spec> {
+    if let Some(name) = named {
+        return Ok(project.spec(name)?);
+    }
+    if let Some(spec) = project.current()? {
+        return Ok(spec);
+    }
+    let specs: Vec<String> = project.specs().into_iter().map(|spec| spec.name).collect();
+    let known = if specs.is_empty() { "there are none yet".into() } else { specs.join(", ") };
+    Err(NotHere(format!("no spec is active; `specum switch <spec>` makes one so ({known})")).into())
+}
+
+fn workspace(named: Option<&str>) -> anyhow::Result<Workspace> {
+    let project = project()?;
+    let spec = spec(&project, named)?;
+    Ok(Workspace::new(&project, spec))
+}

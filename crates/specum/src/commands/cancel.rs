@@ -1,0 +1,108 @@
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use jiff::Timestamp;
+use serde_json::json;
+use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::tasks::TaskFile;
+
+use super::{print, print_json, project, spec};
+use crate::exit;
+use crate::files;
+use crate::git::Git;
+use crate::project::{Project, Spec};
+use crate::store::Store;
+
+/// End the loop and delete its state; keep the plan and its story
+///
+/// The documents, .progress.md and the journal stay. With --remove the whole
+/// folder goes to a trash folder beside the specs, from where it can be moved
+/// back.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name or path; the active spec if left out
+    spec: Option<String>,
+    /// Move the spec's folder to the trash
+    #[arg(long)]
+    remove: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let project = project()?;
+    let spec = spec(&project, args.spec.as_deref())?;
+    let store = Store::of(&spec);
+    let report = report(&spec, &store)?;
+    let was_running = store.state_path().exists();
+    if was_running {
+        let locked = store.lock()?;
+        let changes = Changes { state: StateChange::Delete, ..Changes::default() };
+        locked.write(Entry::Cancelled, changes)?;
+    }
+    files::remove(&store.memory_path())?;
+    let trash = if args.remove { Some(remove(&project, &spec)?) } else { None };
+    let trash = trash.map(|path| project.shown(&path));
+    if args.json {
+        let mut report = report;
+        report["cancelled"] = json!(was_running);
+        report["movedTo"] = json!(trash);
+        print_json(&report)?;
+        return Ok(exit::OK);
+    }
+    print(format!(
+        "{}: phase {}, {} of {} tasks done, iteration {}",
+        spec.name,
+        report["phase"].as_str().unwrap_or("none"),
+        report["done"],
+        report["total"],
+        report["globalIteration"].as_u64().unwrap_or(0)
+    ))?;
+    print(if was_running { "cancelled: the state is deleted" } else { "no loop was running" })?;
+    match trash {
+        Some(trash) => print(format!("moved to {trash}; move it back to undo"))?,
+        None => print("kept: the plan, .progress.md and the journal")?,
+    }
+    Ok(exit::OK)
+}
+
+/// What stood before anything is cleaned up.
+fn report(spec: &Spec, store: &Store) -> anyhow::Result<serde_json::Value> {
+    let state = store.read_state();
+    let tasks = store.read_tasks()?.unwrap_or_default();
+    let file = TaskFile::scan(&tasks);
+    let phase = match &state {
+        None => None,
+        Some(Ok(state)) => Some(state.phase.as_str().to_owned()),
+        Some(Err(why)) => Some(format!("unknown (corrupt state: {why})")),
+    };
+    let state = state.and_then(Result::ok);
+    Ok(json!({
+        "name": spec.name,
+        "phase": phase,
+        "done": file.done_count(),
+        "total": file.tasks.len(),
+        "taskIteration": state.as_ref().map(|state| state.task_iteration),
+        "globalIteration": state.as_ref().map(|state| state.global_iteration),
+    }))
+}
+
+fn remove(project: &Project, spec: &Spec) -> anyhow::Result<PathBuf> {
+    if let Ok(git) = Git::open(&project.root) {
+        git.exclude_own_files()?;
+    }
+    let was_active = project.current().ok().flatten().as_ref() == Some(spec);
+    let beside = spec.dir.parent().context("a spec lies in a folder")?;
+    let trash = beside.join(".specum-trash");
+    fs::create_dir_all(&trash).with_context(|| format!("cannot create {}", trash.display()))?;
+    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+    let target = trash.join(format!("{}-{stamp}", spec.name));
+    fs::rename(&spec.dir, &target)
+        .with_context(|| format!("cannot move {} to {}", spec.dir.display(), target.display()))?;
+    if was_active {
+        files::remove(&project.current_spec_file())?;
+    }
+    Ok(target)
+}

@@ -1,0 +1,167 @@
+use std::path::Path;
+
+use serde_json::json;
+use specum_core::journal;
+
+use super::{print, print_json};
+use crate::exit;
+use crate::files;
+use crate::git::Git;
+use crate::project::{Project, SETTINGS_FILE, SpecError};
+use crate::store::Store;
+
+/// Look at everything specum needs and say what to do next
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Grade {
+    Good,
+    Note,
+    Bad,
+}
+
+struct Finding {
+    grade: Grade,
+    about: &'static str,
+    text: String,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let findings = examine()?;
+    let bad = findings.iter().any(|finding| finding.grade == Grade::Bad);
+    let word = |grade: Grade| match grade {
+        Grade::Good => "ok",
+        Grade::Note => "note",
+        Grade::Bad => "bad",
+    };
+    if args.json {
+        let rows: Vec<_> = findings
+            .iter()
+            .map(|f| json!({"grade": word(f.grade), "about": f.about, "text": f.text}))
+            .collect();
+        print_json(&json!({"good": !bad, "findings": rows}))?;
+    } else {
+        for finding in &findings {
+            print(format!("{:4}  {:9} {}", word(finding.grade), finding.about, finding.text))?;
+        }
+    }
+    Ok(if bad { exit::FAILED } else { exit::OK })
+}
+
+fn examine() -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut add = |grade, about, text: String| findings.push(Finding { grade, about, text });
+    let here = std::env::current_dir()?;
+    let home = std::env::var_os("HOME");
+    add(Grade::Good, "specum", format!("version {}", env!("CARGO_PKG_VERSION")));
+    if find_program("specum").is_none() {
+        add(Grade::Note, "PATH", "specum is not on PATH, so a plugin's hooks cannot find it: `cargo install --path crates/specum`".into());
+    }
+    let hosts: Vec<&str> = ["claude", "codex", "gemini", "opencode"]
+        .into_iter()
+        .filter(|name| find_program(name).is_some())
+        .collect();
+    match hosts.as_slice() {
+        [] => add(
+            Grade::Note,
+            "agents",
+            "none of claude, codex, gemini, opencode is on PATH; `specum demo` needs none".into(),
+        ),
+        hosts => add(Grade::Good, "agents", hosts.join(", ")),
+    }
+    match Git::open(&here) {
+        Ok(git) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
+        Err(error) => add(Grade::Note, "git", format!("no commits will be made: {error}")),
+    }
+    let Some(project) = Project::find(&here, home.as_deref().map(Path::new)) else {
+        add(
+            Grade::Note,
+            "project",
+            "no specs here or above: write specs/<name>/tasks.md, then `specum switch <name>`"
+                .into(),
+        );
+        return Ok(findings);
+    };
+    add(Grade::Good, "project", project.root.display().to_string());
+    for problem in &project.problems {
+        add(
+            Grade::Bad,
+            "settings",
+            format!("{SETTINGS_FILE}:{}: {}", problem.line, problem.message),
+        );
+    }
+    for warning in &project.warnings {
+        add(Grade::Note, "settings", warning.clone());
+    }
+    if !project.settings.enabled {
+        add(Grade::Note, "settings", "enabled: false, so the hooks do nothing".into());
+    }
+    match project.current() {
+        Ok(Some(spec)) => {
+            add(Grade::Good, "active", format!("{} ({})", spec.name, spec.shown));
+            examine_spec(&Store::of(&spec), &spec.dir, &mut add);
+        }
+        Ok(None) => add(Grade::Note, "active", "no spec is active: `specum switch <name>`".into()),
+        Err(error @ SpecError::Ambiguous { .. }) => {
+            add(Grade::Bad, "active", format!("{error}; `specum switch <path>` settles it"))
+        }
+        Err(error) => {
+            add(Grade::Bad, "active", format!("{error}; `specum switch <name>` writes it anew"))
+        }
+    }
+    Ok(findings)
+}
+
+fn examine_spec(store: &Store, dir: &Path, add: &mut impl FnMut(Grade, &'static str, String)) {
+    match store.read_state() {
+        None => add(Grade::Note, "loop", "not running: `specum implement` starts it".into()),
+        Some(Ok(state)) => add(
+            Grade::Good,
+            "loop",
+            format!("phase {}, iteration {}", state.phase.as_str(), state.global_iteration),
+        ),
+        Some(Err(why)) => add(
+            Grade::Bad,
+            "loop",
+            format!("the state is corrupt ({why}): `specum implement` rebuilds it from tasks.md"),
+        ),
+    }
+    match store.read_tasks() {
+        Ok(Some(_)) => {}
+        Ok(None) => add(Grade::Bad, "tasks", "tasks.md is missing".into()),
+        Err(error) => add(Grade::Bad, "tasks", error.to_string()),
+    }
+    if let Ok(tail) = files::read_tail(&store.journal_path(), 1024 * 1024)
+        && journal::unfinished(&tail.bytes).is_some()
+    {
+        add(
+            Grade::Note,
+            "journal",
+            "a change was interrupted; the next command that writes completes it".into(),
+        );
+    }
+    let leftovers: Vec<String> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(files::TEMP_PREFIX))
+        .collect();
+    if !leftovers.is_empty() {
+        add(
+            Grade::Note,
+            "leftovers",
+            format!("of a killed process, safe to delete: {}", leftovers.join(", ")),
+        );
+    }
+}
+
+fn find_program(name: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+}

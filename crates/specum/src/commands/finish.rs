@@ -1,0 +1,105 @@
+use std::io::Read;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use serde_json::json;
+use specum_core::claim;
+use specum_core::machine::Signal;
+
+use super::{next, print, print_json, workspace};
+use crate::attempt::{Judged, Workspace};
+use crate::exit;
+
+/// Judge the result of a task: verify, tick, commit, go on
+///
+/// The result is what the executor said at the end, on standard input or in a
+/// file. What counts is checked by specum itself. Prints what is next.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Id of the task
+    task: String,
+    /// Name or path; the active spec if left out
+    #[arg(long)]
+    spec: Option<String>,
+    /// Read the result from a file instead of standard input
+    #[arg(long, value_name = "FILE")]
+    result: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The most of a result that is looked at: its end, where the signal stands.
+const MAX_RESULT: u64 = 64 * 1024 * 1024;
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let workspace = workspace(args.spec.as_deref())?;
+    let opened = workspace.opened(&args.task)?;
+    let judged = workspace.judge(&opened, &read_result(args)?)?;
+    if args.json {
+        print_json(&as_json(&judged))?;
+    } else {
+        show(&workspace, &judged)?;
+    }
+    Ok(if judged.verdict.passed() { exit::OK } else { exit::FAILED })
+}
+
+fn read_result(args: &Args) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    match &args.result {
+        Some(path) => {
+            let file = std::fs::File::open(path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            file.take(MAX_RESULT).read_to_end(&mut bytes)?;
+        }
+        None => {
+            std::io::stdin().lock().take(MAX_RESULT).read_to_end(&mut bytes)?;
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
+    let id = &judged.key.id;
+    if judged.verdict.passed() {
+        let proof = if judged.verdict.unverified { "unverified" } else { "verified" };
+        let commit = judged
+            .commit
+            .as_deref()
+            .map_or("nothing to commit".into(), |id| format!("commit {}", &id[..id.len().min(12)]));
+        print(format!("{id} passed: {proof}, ticked, {commit}"))?;
+        if !judged.verdict.outside.is_empty() {
+            print(format!("outside its Files: {}", judged.verdict.outside.join(", ")))?;
+        }
+    } else {
+        print(format!("{id} failed (attempt {}):", judged.attempt))?;
+        for failure in &judged.verdict.failures {
+            print(format!("- {}", failure.message))?;
+        }
+        if !judged.output.is_empty() {
+            print(format!("\nThe output ended with:\n{}", judged.output.trim_end()))?;
+        }
+    }
+    for signal in &judged.signals {
+        match signal {
+            Signal::TaskComplete => print(claim::TASK_COMPLETE)?,
+            Signal::BatchComplete => print("BATCH_COMPLETE")?,
+            Signal::AllTasksComplete | Signal::Blocked => {}
+        }
+    }
+    next::show(workspace)?;
+    Ok(())
+}
+
+fn as_json(judged: &Judged) -> serde_json::Value {
+    json!({
+        "task": judged.key.id,
+        "attempt": judged.attempt,
+        "passed": judged.verdict.passed(),
+        "unverified": judged.verdict.unverified,
+        "failures": judged.verdict.failures.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(),
+        "outside": judged.verdict.outside,
+        "commit": judged.commit,
+        "output": judged.output,
+    })
+}

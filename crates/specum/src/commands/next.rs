@@ -1,0 +1,104 @@
+use serde_json::{Value, json};
+use specum_core::line;
+use specum_core::machine::Due;
+use specum_core::prompt;
+
+use super::{print, print_json, workspace};
+use crate::attempt::{Next, Opened, Workspace};
+use crate::exit;
+
+/// Open the next task, or group of tasks, and print it
+///
+/// Asked twice without `specum finish` in between, it prints the same again.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name or path; the active spec if left out
+    spec: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let workspace = workspace(args.spec.as_deref())?;
+    if args.json { show_json(&workspace) } else { show(&workspace) }
+}
+
+/// Prints what is due, for people and models.
+pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
+    match workspace.open()? {
+        Next::Work(attempts) => {
+            for attempt in &attempts {
+                let agent = prompt::agent(attempt.role);
+                print(format!(
+                    "\nDue: task {} for {agent}, attempt {}\n",
+                    attempt.key.id, attempt.attempt
+                ))?;
+                print(line::readable(&attempt.block).trim_end())?;
+            }
+            print("")?;
+            for Opened { key, role, .. } in &attempts {
+                let signal = role.signal();
+                print(format!(
+                    "When done, say {signal} on a line of its own and pipe the result to `specum finish {}`.",
+                    key.id
+                ))?;
+            }
+            Ok(exit::OK)
+        }
+        Next::Complete => {
+            print("\nEvery task is done.\n\nALL_TASKS_COMPLETE")?;
+            Ok(exit::OK)
+        }
+        Next::Wait(due) => {
+            print(format!("\n{}", waiting(&due)))?;
+            Ok(exit::STOPPED)
+        }
+    }
+}
+
+fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
+    let (value, code) = match workspace.open()? {
+        Next::Work(attempts) => {
+            let kind = if attempts.len() > 1 { "parallel" } else { "task" };
+            let tasks: Vec<Value> = attempts
+                .iter()
+                .map(|attempt| {
+                    json!({
+                        "id": attempt.key.id,
+                        "title": attempt.key.title,
+                        "attempt": attempt.attempt,
+                        "agent": prompt::agent(attempt.role),
+                        "block": line::readable(&attempt.block),
+                    })
+                })
+                .collect();
+            (json!({"due": kind, "tasks": tasks}), exit::OK)
+        }
+        Next::Complete => (json!({"due": "complete"}), exit::OK),
+        Next::Wait(due) => {
+            let kind = match due {
+                Due::Paused => "paused",
+                Due::Blocked(_) => "blocked",
+                _ => "capped",
+            };
+            (json!({"due": kind, "message": waiting(&due)}), exit::STOPPED)
+        }
+    };
+    print_json(&value)?;
+    Ok(code)
+}
+
+fn waiting(due: &Due) -> String {
+    match due {
+        Due::Paused => "Paused: `specum resume` lets it go on.".into(),
+        Due::Blocked(reason) => {
+            format!(
+                "Blocked: {reason}\nMend it, then `specum resume` gives the task another round."
+            )
+        }
+        _ => {
+            "All attempts are used. Look into .progress.md, then `specum implement` goes on.".into()
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use serde_json::json;
+
+use super::{print, print_json, project};
+use crate::exit;
+use crate::files;
+use crate::git::Git;
+
+/// Make a spec the active one
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Its name, or its path if the name is not enough
+    spec: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let project = project()?;
+    let spec = project.spec(&args.spec)?;
+    if let Ok(git) = Git::open(&project.root) {
+        git.exclude_own_files()?;
+    }
+    let marker = project.marker_for(&spec);
+    files::write(&project.current_spec_file(), format!("{marker}\n").as_bytes())?;
+    if args.json {
+        print_json(&json!({"name": spec.name, "path": spec.shown}))?;
+    } else {
+        print(format!("active spec: {} ({})", spec.name, spec.shown))?;
+    }
+    Ok(exit::OK)
+}

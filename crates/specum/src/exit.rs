@@ -1,0 +1,16 @@
+//! What the exit codes of `specum` mean. Scripts may rely on them.
+
+/// It worked.
+pub const OK: u8 = 0;
+/// It did not work, or `specum check` found errors.
+pub const FAILED: u8 = 1;
+/// The command line is wrong, or a name fits several specs.
+pub const USAGE: u8 = 2;
+/// There is no such project, spec or task.
+pub const NOT_FOUND: u8 = 3;
+/// A file is corrupt, or of a newer format than this version writes.
+pub const UNUSABLE: u8 = 4;
+/// Another process holds the spec.
+pub const BUSY: u8 = 5;
+/// The loop stopped before its end: paused, blocked or out of attempts.
+pub const STOPPED: u8 = 6;

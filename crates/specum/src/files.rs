@@ -1,0 +1,151 @@
+//! Reading within bounds, writing by rename.
+//!
+//! A read never waits and never grows beyond its limit: only regular files are
+//! opened. A write is a new file beside the old one and a rename, so a reader
+//! sees the one or the other and needs no lock.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::failpoint;
+
+/// How the temporary files of a write are called, so that a leftover of a
+/// killed process is recognised.
+pub const TEMP_PREFIX: &str = ".ralph-tmp-";
+
+/// A file operation that failed, with the file it was about.
+#[derive(Debug, Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct FileError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl FileError {
+    /// An error for a path.
+    pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        FileError { action, path: path.to_owned(), source }
+    }
+}
+
+/// The content of a regular file; an error if it is longer than `limit`.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{length} bytes long")));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The content of a file, or `None` if there is none.
+pub fn read_if_there(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    match read(path, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::new("read", path, error)),
+    }
+}
+
+/// The end of a file.
+#[derive(Debug)]
+pub struct Tail {
+    /// The last bytes.
+    pub bytes: Vec<u8>,
+    /// Whether they are the whole file.
+    pub whole: bool,
+    /// The first byte of the file.
+    pub first: Option<u8>,
+}
+
+/// The last `limit` bytes of a regular file.
+pub fn read_tail(path: &Path, limit: u64) -> io::Result<Tail> {
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    let mut first = [0];
+    let first = (file.read(&mut first)? == 1).then_some(first[0]);
+    file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(Tail { bytes, whole: length <= limit, first })
+}
+
+/// Opening a pipe would wait for its writer, and a device has no end.
+fn open_regular(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    }
+}
+
+/// Puts a file in place of another, all at once, with the other's permissions.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let failed = |error: io::Error| FileError::new("write", path, error);
+    let temp = prepared(path, bytes).map_err(failed)?;
+    failpoint::reached("before rename");
+    temp.persist(path).map_err(|error| failed(error.error))?;
+    failpoint::reached("after rename");
+    Ok(())
+}
+
+/// Creates a file, all at once; `false` if somebody else was first.
+pub fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
+    let failed = |error: io::Error| FileError::new("create", path, error);
+    match prepared(path, bytes).map_err(failed)?.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed(error.error)),
+    }
+}
+
+fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMP_PREFIX);
+    // As any new file: what the user's umask leaves of it.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut temp = builder.tempfile_in(dir)?;
+    if let Ok(old) = fs::metadata(path) {
+        temp.as_file().set_permissions(old.permissions())?;
+    }
+    temp.write_all(bytes)?;
+    Ok(temp)
+}
+
+/// Adds a line at the end of a file, in one write. A torn line before it is
+/// ended first, so that it cannot swallow this one.
+pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
+    let append = || -> io::Result<()> {
+        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        let mut bytes = Vec::with_capacity(line.len() + 1);
+        if file.metadata()?.len() > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            let mut last = [0];
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                bytes.push(b'\n');
+            }
+        }
+        bytes.extend_from_slice(line);
+        file.write_all(&bytes)
+    };
+    append().map_err(|error| FileError::new("write", path, error))
+}
+
+/// Deletes a file that may already be gone.
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(FileError::new("delete", path, error))
+        }
+        _ => Ok(()),
+    }
+}

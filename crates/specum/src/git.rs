@@ -1,0 +1,215 @@
+//! The user's repository: the only module that starts `git`.
+//!
+//! Reads take no lock (`GIT_OPTIONAL_LOCKS=0`): a plain `git status` refreshes
+//! the index and makes somebody else's commit fail. A commit names its paths
+//! and leaves everything else staged or changed as it was.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use specum_core::verify::Ended;
+use thiserror::Error;
+
+use crate::failpoint;
+use crate::files::{self, FileError};
+use crate::process::{self, Bounds, Run};
+
+/// A commit may run the user's hooks; a status may list every file.
+const BOUNDS: Bounds = Bounds { time: Duration::from_secs(600), output: 64 * 1024 * 1024 };
+/// How often a busy index is tried again.
+const BUSY_TRIES: u32 = 8;
+
+/// specum's own files, which never enter a commit nor `git status`.
+const OWN_FILES: [&str; 8] = [
+    ".current-spec",
+    ".ralph-state.json",
+    ".ralph-hook.json",
+    ".ralph-journal.jsonl",
+    ".ralph.lock",
+    ".ralph-tmp-*",
+    ".progress-task-*.md",
+    ".specum-trash/",
+];
+
+/// Why git did not do what it was asked.
+#[derive(Debug, Error)]
+pub enum GitError {
+    /// git said so.
+    #[error("git {command}: {message}")]
+    Said {
+        /// The subcommand.
+        command: String,
+        /// git's own words.
+        message: String,
+    },
+    /// A file of the repository could not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// A repository.
+#[derive(Debug, Clone)]
+pub struct Git {
+    /// The root of the work tree.
+    pub root: PathBuf,
+}
+
+impl Git {
+    /// The repository that a directory belongs to; the error says why there is
+    /// none.
+    pub fn open(dir: &Path) -> Result<Git, GitError> {
+        let root = Git { root: dir.to_owned() }.read(&["rev-parse", "--show-toplevel"])?;
+        Ok(Git { root: PathBuf::from(root.trim_end_matches('\n')) })
+    }
+
+    /// Makes a directory a repository.
+    pub fn init(dir: &Path) -> Result<Git, GitError> {
+        let git = Git { root: dir.to_owned() };
+        git.write(&["init", "--quiet", "--initial-branch=main"], &[])?;
+        Ok(git)
+    }
+
+    /// Names the author of the commits of this repository alone.
+    pub fn configure_identity(&self, name: &str, email: &str) -> Result<(), GitError> {
+        self.write(&["config", "user.name", name], &[])?;
+        self.write(&["config", "user.email", email], &[])
+    }
+
+    /// The commits from the first to HEAD, a line each.
+    pub fn history(&self) -> Result<String, GitError> {
+        self.read(&["log", "--reverse", "--stat=60", "--format=%h %s"])
+    }
+
+    /// The id of the commit at HEAD; `None` before the first one.
+    pub fn head(&self) -> Option<String> {
+        let head = self.read(&["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
+        Some(head.trim().to_owned())
+    }
+
+    /// The paths that are changed, staged, deleted or new, below the root.
+    pub fn changed(&self) -> Result<Vec<String>, GitError> {
+        let status = self.read(&[
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+        ])?;
+        Ok(status.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+    }
+
+    /// The paths that differ between a commit and HEAD.
+    pub fn changed_since(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let diff = self.read(&["diff", "--name-only", "-z", "--no-renames", commit, "HEAD"])?;
+        Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// Commits these paths and nothing else, and gives the id of the commit;
+    /// `None` if none of them has changed. Paths that the user ignores are
+    /// committed too: whoever names them means them.
+    pub fn commit(&self, paths: &[String], message: &str) -> Result<Option<String>, GitError> {
+        let list = paths.join("\0").into_bytes();
+        let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        self.write(&[&["add", "--all", "--force"], &from_list[..]].concat(), &list)?;
+        failpoint::reached("after git add");
+        let changed = self.changed()?;
+        if !changed.iter().any(|path| paths.contains(path)) {
+            return Ok(None);
+        }
+        self.write(
+            &[&["commit", "--quiet", "--only", "-m", message], &from_list[..]].concat(),
+            &list,
+        )?;
+        failpoint::reached("after git commit");
+        Ok(self.head())
+    }
+
+    /// Lets the repository overlook specum's own files.
+    pub fn exclude_own_files(&self) -> Result<(), GitError> {
+        let dir = self.read(&["rev-parse", "--git-path", "info/exclude"])?;
+        let path = self.root.join(dir.trim_end_matches('\n'));
+        let before = files::read_if_there(&path, 1024 * 1024)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&before).into_owned();
+        let missing: Vec<&str> =
+            OWN_FILES.into_iter().filter(|name| !text.lines().any(|line| line == *name)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if let Some(info) = path.parent() {
+            std::fs::create_dir_all(info).map_err(|error| FileError::new("create", info, error))?;
+        }
+        let mut after = before;
+        if !after.is_empty() && !after.ends_with(b"\n") {
+            after.push(b'\n');
+        }
+        for name in missing {
+            after.extend_from_slice(name.as_bytes());
+            after.push(b'\n');
+        }
+        Ok(files::write(&path, &after)?)
+    }
+
+    fn read(&self, args: &[&str]) -> Result<String, GitError> {
+        let mut command = self.command(args);
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        let run = process::run(command, &[], BOUNDS);
+        if run.succeeded() {
+            Ok(String::from_utf8_lossy(&run.stdout).into_owned())
+        } else {
+            Err(said(args, &run))
+        }
+    }
+
+    /// Runs a command that takes the index lock, again if another process
+    /// holds it.
+    fn write(&self, args: &[&str], input: &[u8]) -> Result<(), GitError> {
+        let mut wait = Duration::from_millis(20);
+        for attempt in 1.. {
+            failpoint::reached("before git");
+            let run = process::run(self.command(args), input, BOUNDS);
+            if run.succeeded() {
+                return Ok(());
+            }
+            let busy = String::from_utf8_lossy(&run.output).contains("index.lock");
+            if !busy || attempt == BUSY_TRIES {
+                return Err(said(args, &run));
+            }
+            thread::sleep(wait);
+            wait *= 2;
+        }
+        unreachable!("the last try returns")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command
+            .current_dir(&self.root)
+            // Paths are paths: `:(top)` or `*` in a file name are no patterns.
+            .arg("--literal-pathspecs")
+            // A file system monitor would outlive us as a daemon.
+            .args(["-c", "core.fsmonitor=false"])
+            .args(args.iter().map(OsStr::new))
+            // We read its messages.
+            .env("LC_ALL", "C")
+            // Nobody is there to answer.
+            .env("GIT_TERMINAL_PROMPT", "0");
+        // A hook of git itself may have started us; its repository is not ours.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+            command.env_remove(name);
+        }
+        command
+    }
+}
+
+fn said(args: &[&str], run: &Run) -> GitError {
+    let output = String::from_utf8_lossy(&run.output);
+    let message = match &run.ended {
+        Ended::NotStarted(why) => why.clone(),
+        Ended::TimedOut(seconds) => format!("did not end within {seconds} s"),
+        Ended::Code(_) | Ended::Signal(_) => output.trim().to_owned(),
+    };
+    GitError::Said { command: args.first().copied().unwrap_or_default().to_owned(), message }
+}

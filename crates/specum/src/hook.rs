@@ -1,0 +1,262 @@
+//! Answers to a host: `specum hook <event>`.
+//!
+//! A hook reads JSON on standard input and writes what the host is to hear on
+//! standard output. Whatever goes wrong, it ends with code 0 and nothing on
+//! standard output, so that the host works on as if it were not there. The
+//! Stop hook takes no lock and starts no process, thread or runtime.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use specum_core::claim;
+use specum_core::guard::{Memory, Released};
+use specum_core::hook::Input;
+use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::prompt::{self, Spec as PromptSpec};
+use specum_core::state::{Owner, Process, State};
+use specum_core::stop::{self, Decision, Scene};
+use specum_core::tasks::TaskFile;
+
+use crate::files;
+use crate::process;
+use crate::project::{Project, Spec, SpecError};
+use crate::store::Store;
+
+/// The events that are answered.
+pub const EVENTS: [&str; 3] = ["stop", "session-start", "session-end"];
+
+/// The longest input worth reading.
+const MAX_INPUT: u64 = 32 * 1024 * 1024;
+
+/// Answers one event.
+pub fn run(event: &str) -> ExitCode {
+    let answer: fn(&Input) -> Option<String> = match event {
+        "stop" => stop,
+        "session-start" => session_start,
+        "session-end" => session_end,
+        unknown => {
+            log(&format!("unknown hook `{unknown}`; the hooks are {}", EVENTS.join(", ")));
+            // Not 2: hosts take that for "do not stop".
+            return ExitCode::FAILURE;
+        }
+    };
+    let output = read_input().as_deref().and_then(Input::parse).and_then(|input| answer(&input));
+    if let Some(output) = output {
+        // A host that has closed the pipe does not want to know.
+        let _ = io::stdout().lock().write_all(output.as_bytes());
+    }
+    ExitCode::SUCCESS
+}
+
+/// Standard input to its end, so that the host is not left with a broken pipe;
+/// `None` if it is too long to be an event.
+fn read_input() -> Option<Vec<u8>> {
+    let mut input = Vec::new();
+    let mut stdin = io::stdin().lock();
+    stdin.by_ref().take(MAX_INPUT).read_to_end(&mut input).ok()?;
+    let rest = io::copy(&mut stdin, &mut io::sink()).ok()?;
+    (rest == 0).then_some(input)
+}
+
+fn log(line: &str) {
+    let line =
+        if line.starts_with('[') { line.to_owned() } else { format!("[ralph-specum] {line}") };
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// The active spec of the project a session works in, unless the user has
+/// turned the hooks off.
+fn active_spec(cwd: &str) -> Option<(Project, Spec)> {
+    let home = std::env::var_os("HOME");
+    let project = Project::find(Path::new(cwd), home.as_deref().map(Path::new))?;
+    if !project.settings.enabled {
+        return None;
+    }
+    match project.current() {
+        Ok(spec) => spec.map(|spec| (project, spec)),
+        Err(SpecError::NotFound { .. }) => None,
+        Err(error) => {
+            log(&error.to_string().replace('\n', " "));
+            None
+        }
+    }
+}
+
+fn is_gone(owner: Option<&Owner>) -> bool {
+    owner.and_then(Owner::process).is_some_and(|process| !process::is_alive(process))
+}
+
+/// `stop`: may the agent stop?
+fn stop(input: &Input) -> Option<String> {
+    let (project, spec) = active_spec(&input.cwd)?;
+    let store = Store::of(&spec);
+    // Twice at most: a second look is needed only when another session was
+    // faster in claiming the spec.
+    for _ in 0..2 {
+        let before = store.read_memory();
+        let decision = decide(input, &project, &spec, &store, &before)?;
+        let remembered = match &decision.memory {
+            Some(after) => store.write_memory(&before, after),
+            None => Ok(true),
+        };
+        match remembered {
+            Ok(true) => {
+                decision.stderr.iter().for_each(|line| log(line));
+                return Some(decision.output.render());
+            }
+            Ok(false) => {}
+            // A block that is not remembered could be repeated for ever.
+            Err(error) => {
+                log(&format!("not blocking: {error}"));
+                return None;
+            }
+        }
+    }
+    None
+}
+
+fn decide(
+    input: &Input,
+    project: &Project,
+    spec: &Spec,
+    store: &Store,
+    memory: &Memory,
+) -> Option<Decision> {
+    let state = store.read_state()?;
+    let tasks = match store.read_tasks() {
+        Ok(tasks) => tasks,
+        Err(error) => {
+            log(&error.to_string());
+            None
+        }
+    };
+    let file = tasks.as_deref().map(TaskFile::scan);
+    let last_message = input.last_message.clone().or_else(|| {
+        let path = input.transcript_path.as_deref()?;
+        let tail = files::read_tail(Path::new(path), claim::TRANSCRIPT_TAIL).ok()?;
+        claim::last_message(&tail.bytes, tail.whole, tail.first)
+    });
+    let host = process::host();
+    let state_owner = state.as_ref().ok().and_then(|state| state.owner.as_ref());
+    Some(stop::decide(&Scene {
+        input,
+        spec: PromptSpec { name: &spec.name, path: &spec.shown },
+        state: state.as_ref(),
+        tasks: file.as_ref(),
+        last_message: last_message.as_deref(),
+        memory,
+        host: host.as_ref(),
+        state_owner_gone: is_gone(state_owner),
+        memory_owner_gone: is_gone(memory.owner.as_ref()),
+        journal_length: store.journal_length(),
+        max_parallel: project.settings.max_parallel,
+    }))
+}
+
+/// `session-start`: what the model should know of the active spec.
+fn session_start(input: &Input) -> Option<String> {
+    let (_, spec) = active_spec(&input.cwd)?;
+    let store = Store::of(&spec);
+    let mut memory = store.read_memory();
+    if input.source.as_deref() == Some("clear") {
+        memory = take_over_cleared(input, &store, memory);
+    }
+    let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
+    let file = TaskFile::scan(&tasks);
+    let state = match store.read_state() {
+        Some(Ok(state)) => Some(state),
+        Some(Err(why)) => {
+            let shown = &spec.shown;
+            return Some(format!(
+                "specum: the state of the active spec {} ({shown}/.ralph-state.json) is corrupt: \
+                 {why}.\n/ralph-specum:implement rebuilds it from tasks.md.\n",
+                spec.name
+            ));
+        }
+        None => None,
+    };
+    let held_by = holder(state.as_ref(), &memory, input.session_id.as_deref());
+    let named = PromptSpec { name: &spec.name, path: &spec.shown };
+    Some(prompt::session_note(named, state.as_ref(), &file, &held_by))
+}
+
+/// The session that a `/clear` opens goes on with what that `/clear` released.
+fn take_over_cleared(input: &Input, store: &Store, memory: Memory) -> Memory {
+    let host = process::host();
+    let (Some(released), Some(session_id)) = (&memory.released, &input.session_id) else {
+        return memory;
+    };
+    let same_host = match (&released.process, &host) {
+        (Some(before), Some(now)) => before == now,
+        _ => true,
+    };
+    if !same_host || memory.owner.is_some() {
+        return memory;
+    }
+    let owner = Owner::Session { session_id: session_id.clone(), process: host };
+    let after = Memory { owner: Some(owner), ..Memory::default() };
+    match store.write_memory(&memory, &after) {
+        Ok(true) => after,
+        Ok(false) => memory,
+        Err(error) => {
+            log(&error.to_string());
+            memory
+        }
+    }
+}
+
+/// Who works the spec, in words.
+pub fn holder(state: Option<&State>, memory: &Memory, me: Option<&str>) -> String {
+    let in_state = state.and_then(|state| state.owner.as_ref());
+    let owner = in_state.filter(|owner| !is_gone(Some(owner)));
+    match owner.or(memory.owner.as_ref().filter(|owner| !is_gone(Some(owner)))) {
+        None => "nobody".into(),
+        Some(Owner::Runner { process: Process { pid, .. } }) => {
+            format!("`specum run` (process {pid})")
+        }
+        Some(Owner::Session { session_id, .. }) if Some(session_id.as_str()) == me => {
+            "this session".into()
+        }
+        Some(Owner::Session { session_id, .. }) => format!("session {session_id}"),
+    }
+}
+
+/// `session-end`: lets go of the spec.
+fn session_end(input: &Input) -> Option<String> {
+    let (_, spec) = active_spec(&input.cwd)?;
+    let session_id = input.session_id.clone()?;
+    let store = Store::of(&spec);
+    let is_mine = |owner: Option<&Owner>| matches!(owner, Some(Owner::Session { session_id: id, .. }) if *id == session_id);
+    let before = store.read_memory();
+    let state = store.read_state().and_then(Result::ok);
+    let in_state = state.as_ref().and_then(|state| state.owner.as_ref());
+    let owner =
+        [before.owner.as_ref(), in_state].into_iter().flatten().find(|owner| is_mine(Some(owner)));
+    let process = owner?.process().cloned();
+    let released = (input.reason.as_deref() == Some("clear"))
+        .then(|| Released { session_id: session_id.clone(), process });
+    let owner = before.owner.clone().filter(|owner| !is_mine(Some(owner)));
+    let after = Memory { owner, released, ..Memory::default() };
+    if let Err(error) = store.write_memory(&before, &after) {
+        log(&error.to_string());
+    }
+    if is_mine(in_state) {
+        release_in_state(&store, &session_id);
+    }
+    None
+}
+
+fn release_in_state(store: &Store, session_id: &str) {
+    let release = || -> Result<(), crate::store::StoreError> {
+        let locked = store.lock()?;
+        let Some(mut state) = locked.read()?.state else { return Ok(()) };
+        state.owner = None;
+        let changes =
+            Changes { state: StateChange::Write(state.to_object()), ..Changes::default() };
+        locked.write(Entry::Released { session: session_id.to_owned() }, changes)
+    };
+    if let Err(error) = release() {
+        log(&error.to_string());
+    }
+}

@@ -1,0 +1,324 @@
+//! Other programs: the only module that starts them, and the only one that
+//! knows the operating system.
+//!
+//! A command runs in a process group of its own. When it ends, or when its
+//! time is up, the whole group is ended; what it printed is kept within bounds,
+//! and a pipe that some descendant holds open is not waited for.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use specum_core::state::Process;
+use specum_core::verify::Ended;
+
+/// How much of a check's output is kept: its end.
+const KEPT_OUTPUT: usize = 64 * 1024;
+/// How long the pipes of an ended command are listened to.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Run {
+    /// How it ended.
+    pub ended: Ended,
+    /// The end of its standard output.
+    pub stdout: Vec<u8>,
+    /// The end of its standard output and error, as they came.
+    pub output: Vec<u8>,
+}
+
+impl Run {
+    /// Whether it ended with code 0.
+    pub fn succeeded(&self) -> bool {
+        self.ended == Ended::Code(0)
+    }
+}
+
+/// What a command may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// How long it may run.
+    pub time: Duration,
+    /// How much of its output is kept: the end.
+    pub output: usize,
+}
+
+/// The end of a stream.
+struct Tail {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Tail {
+    fn shared(limit: usize) -> Arc<Mutex<Tail>> {
+        Arc::new(Mutex::new(Tail { bytes: Vec::new(), limit }))
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        // Cut rarely, so that a long output is not moved byte by byte.
+        if self.bytes.len() > 2 * self.limit {
+            self.bytes.drain(..self.bytes.len() - self.limit);
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.drain(..bytes.len().saturating_sub(self.limit));
+        bytes
+    }
+}
+
+/// Runs a shell command at `dir`, for at most `time`.
+pub fn shell(command: &str, dir: &Path, time: Duration) -> Run {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).current_dir(dir);
+    run(shell, &[], Bounds { time, output: KEPT_OUTPUT })
+}
+
+/// Runs a command with `input` on its standard input.
+pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let program = command.get_program().to_string_lossy().into_owned();
+            let why = format!("{program}: {error}");
+            return Run { ended: Ended::NotStarted(why), stdout: Vec::new(), output: Vec::new() };
+        }
+    };
+    let group = child.id();
+    let stdout = Tail::shared(bounds.output);
+    let output = Tail::shared(bounds.output);
+    let (closed, pipes) = mpsc::channel::<()>();
+    if let Some(pipe) = child.stdout.take() {
+        drain(pipe, vec![Arc::clone(&stdout), Arc::clone(&output)], closed.clone());
+    }
+    if let Some(pipe) = child.stderr.take() {
+        drain(pipe, vec![Arc::clone(&output)], closed);
+    }
+    if let Some(mut pipe) = child.stdin.take() {
+        let input = input.to_vec();
+        // A command that does not read its input must not hold us up.
+        thread::spawn(move || pipe.write_all(&input));
+    }
+    let (done, status) = mpsc::channel();
+    thread::spawn(move || done.send(child.wait()));
+    let ended = match status.recv_timeout(bounds.time) {
+        Ok(Ok(status)) => how_it_ended(status),
+        Ok(Err(error)) => Ended::NotStarted(error.to_string()),
+        Err(_) => Ended::TimedOut(bounds.time.as_secs()),
+    };
+    // Also after a normal end: what it left running would work on behind our
+    // back.
+    end_group(group);
+    // Both readers hang up when their pipe closes.
+    while !matches!(
+        pipes.recv_timeout(LAST_WORDS),
+        Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout)
+    ) {}
+    let taken = |tail: &Mutex<Tail>| tail.lock().expect("no reader panics").take();
+    Run { ended, stdout: taken(&stdout), output: taken(&output) }
+}
+
+fn drain(
+    mut pipe: impl Read + Send + 'static,
+    tails: Vec<Arc<Mutex<Tail>>>,
+    closed: mpsc::Sender<()>,
+) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 16 * 1024];
+        while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            for tail in &tails {
+                tail.lock().expect("no reader panics").push(&buffer[..length]);
+            }
+        }
+        drop(closed);
+    });
+}
+
+#[cfg(unix)]
+fn how_it_ended(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, Some(signal)) => Ended::Signal(signal),
+        (None, None) => Ended::Code(-1),
+    }
+}
+
+#[cfg(not(unix))]
+fn how_it_ended(status: ExitStatus) -> Ended {
+    Ended::Code(status.code().unwrap_or(-1))
+}
+
+#[cfg(unix)]
+fn end_group(group: u32) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // Nobody left is the normal case.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn end_group(_group: u32) {}
+
+/// Whether a process is still the one that was recorded.
+pub fn is_alive(process: &Process) -> bool {
+    match start_of(process.pid) {
+        Some(started) => process.started.is_empty() || started == process.started,
+        None => false,
+    }
+}
+
+/// The host that started this hook. Hosts run hooks directly or through a
+/// shell; the shell is gone before anybody asks for it again.
+pub fn host() -> Option<Process> {
+    let mut pid = parent_of_self()?;
+    for _ in 0..3 {
+        if !is_shell(pid) {
+            break;
+        }
+        pid = parent_of(pid)?;
+    }
+    Some(Process { pid, started: start_of(pid)? })
+}
+
+#[cfg(unix)]
+fn parent_of_self() -> Option<u32> {
+    rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+}
+
+#[cfg(not(unix))]
+fn parent_of_self() -> Option<u32> {
+    None
+}
+
+/// The fields of `/proc/<pid>/stat` behind the command's name, which may
+/// itself contain blanks and brackets.
+#[cfg(target_os = "linux")]
+fn stat(pid: u32) -> Option<(String, Vec<String>)> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (name, fields) = text.split_once('(')?.1.rsplit_once(')')?;
+    Some((name.to_owned(), fields.split_whitespace().map(str::to_owned).collect()))
+}
+
+#[cfg(target_os = "linux")]
+fn start_of(pid: u32) -> Option<String> {
+    let (_, fields) = stat(pid)?;
+    // A zombie has ended; only its number is still taken.
+    (fields.first()? != "Z").then(|| fields.get(19).cloned()).flatten()
+}
+
+#[cfg(target_os = "linux")]
+fn parent_of(pid: u32) -> Option<u32> {
+    stat(pid)?.1.get(1)?.parse().ok()
+}
+
+#[cfg(target_os = "linux")]
+fn is_shell(pid: u32) -> bool {
+    stat(pid).is_some_and(|(name, _)| matches!(name.as_str(), "sh" | "bash" | "dash" | "zsh"))
+}
+
+/// Without `/proc` a process is known by its number alone.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn start_of(pid: u32) -> Option<String> {
+    use rustix::process::{Pid, test_kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    match test_kill_process(pid) {
+        Ok(()) | Err(rustix::io::Errno::PERM) => Some(String::new()),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn start_of(_pid: u32) -> Option<String> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn parent_of(_pid: u32) -> Option<u32> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_shell(_pid: u32) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn here(command: &str) -> Run {
+        shell(command, Path::new("/"), SOON)
+    }
+
+    #[test]
+    fn output_and_end_are_reported() {
+        let run = here("echo out; echo err >&2; exit 3");
+        assert_eq!(run.ended, Ended::Code(3));
+        assert_eq!(run.stdout, b"out\n");
+        assert_eq!(run.output.len(), 8);
+        assert_eq!(here("kill -9 $$").ended, Ended::Signal(9));
+        assert!(here("pwd").succeeded());
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        let bounds = Bounds { time: SOON, output: KEPT_OUTPUT };
+        let run = run(Command::new("no-such-program-here"), &[], bounds);
+        assert!(
+            matches!(run.ended, Ended::NotStarted(why) if why.starts_with("no-such-program-here: "))
+        );
+    }
+
+    #[test]
+    fn time_runs_out_for_the_whole_group() {
+        let run =
+            shell("sleep 600 & echo started; wait", Path::new("/"), Duration::from_millis(300));
+        assert_eq!(
+            (run.ended, run.stdout.as_slice()),
+            (Ended::TimedOut(0), b"started\n".as_slice())
+        );
+    }
+
+    #[test]
+    fn what_is_left_running_is_ended_and_its_pipe_not_waited_for() {
+        // The first sleeper is in the group, the second has left it and keeps
+        // the pipe.
+        let run = here("sleep 600 & setsid sleep 5 & echo $!");
+        assert!(run.succeeded());
+    }
+
+    #[test]
+    fn long_output_is_kept_within_bounds() {
+        let run = here("yes 0123456789 | head -c 3000000");
+        assert_eq!(run.stdout.len(), KEPT_OUTPUT);
+        assert!(run.stdout.ends_with(b"0123456789\n01234567"));
+    }
+
+    #[test]
+    fn a_process_is_alive_until_it_ends() {
+        let me = Process { pid: std::process::id(), started: String::new() };
+        assert!(is_alive(&me));
+        assert!(
+            !is_alive(&Process { started: "1".into(), ..me }) || cfg!(not(target_os = "linux"))
+        );
+        let mut child = Command::new("true").spawn().unwrap();
+        let gone = Process { pid: child.id(), started: String::new() };
+        child.wait().unwrap();
+        assert!(!is_alive(&gone));
+    }
+}

@@ -1,0 +1,249 @@
+//! Where the project is, where its specs are, and which one is active.
+//!
+//! Every path that comes out of here lies inside the project, whatever the
+//! settings, a marker file or a symbolic link say. A name that fits two specs
+//! is an error; nothing is guessed.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use specum_core::nearest;
+use specum_core::settings::{self, Problem, Settings};
+use thiserror::Error;
+
+use crate::files;
+
+/// Where the settings stand, below the project.
+pub const SETTINGS_FILE: &str = ".claude/ralph-specum.local.md";
+/// Where the name of the active spec stands, below the first specs directory.
+pub const CURRENT_SPEC_FILE: &str = ".current-spec";
+const DEFAULT_SPECS_DIR: &str = "specs";
+
+/// The longest marker or settings file worth reading.
+const MAX_SMALL_FILE: u64 = 256 * 1024;
+
+/// A directory in which specs live.
+#[derive(Debug)]
+pub struct Project {
+    /// Canonical path.
+    pub root: PathBuf,
+    /// What the user has set.
+    pub settings: Settings,
+    /// What is wrong with the settings file.
+    pub problems: Vec<Problem>,
+    /// Specs directories that were left out, and why.
+    pub warnings: Vec<String>,
+    /// Canonical paths of the specs directories, in the user's order. The
+    /// default one may not exist.
+    specs_dirs: Vec<PathBuf>,
+}
+
+/// A folder with a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// Name of the folder.
+    pub name: String,
+    /// Canonical path.
+    pub dir: PathBuf,
+    /// The path as a person would type it in the project.
+    pub shown: String,
+    /// The project's root.
+    pub root: PathBuf,
+}
+
+/// Why a spec could not be told.
+#[derive(Debug, Error)]
+pub enum SpecError {
+    /// The name leads out of the project.
+    #[error("{what} is refused: {why}")]
+    Refused {
+        /// What was named.
+        what: String,
+        /// Where it leads.
+        why: String,
+    },
+    /// Several specs have this name.
+    #[error("`{name}` is the name of several specs; say which:\n{}", .paths.iter().map(|path| format!("  {path}")).collect::<Vec<_>>().join("\n"))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Where they are.
+        paths: Vec<String>,
+    },
+    /// No spec has this name.
+    #[error("there is no spec `{name}`{}", .near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    NotFound {
+        /// The name.
+        name: String,
+        /// What may have been meant.
+        near: Option<String>,
+    },
+}
+
+impl Project {
+    /// The project that a directory belongs to: the nearest one upwards that
+    /// has the settings file or a specs directory. The walk ends at a `.git`
+    /// and at the home directory.
+    pub fn find(start: &Path, home: Option<&Path>) -> Option<Project> {
+        let start = fs::canonicalize(start).ok().filter(|dir| dir.is_dir())?;
+        let home = home.and_then(|home| fs::canonicalize(home).ok());
+        for dir in start.ancestors() {
+            if dir.join(SETTINGS_FILE).is_file() || dir.join(DEFAULT_SPECS_DIR).is_dir() {
+                return Some(Project::at(dir.to_path_buf()));
+            }
+            if dir.join(".git").exists() || home.as_deref() == Some(dir) {
+                break;
+            }
+        }
+        None
+    }
+
+    fn at(root: PathBuf) -> Project {
+        let text = files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE).unwrap_or_default();
+        let (settings, problems) = settings::parse(&text);
+        let mut warnings = Vec::new();
+        let mut specs_dirs = Vec::new();
+        for entry in &settings.specs_dirs {
+            match inside(&root, &root.join(entry)) {
+                Ok(dir) if dir.is_dir() => specs_dirs.push(dir),
+                Ok(_) => warnings.push(format!("specs_dirs: {entry} is no directory; skipped")),
+                Err(why) => warnings.push(format!("specs_dirs: {entry} {why}; skipped")),
+            }
+        }
+        if specs_dirs.is_empty() {
+            specs_dirs.push(root.join(DEFAULT_SPECS_DIR));
+        }
+        Project { root, settings, problems, warnings, specs_dirs }
+    }
+
+    /// Where the marker of the active spec stands.
+    pub fn current_spec_file(&self) -> PathBuf {
+        self.specs_dirs[0].join(CURRENT_SPEC_FILE)
+    }
+
+    /// All specs, in the order of the specs directories and of their names.
+    /// Folders that begin with `.` or `_` are none.
+    pub fn specs(&self) -> Vec<Spec> {
+        let mut specs = Vec::new();
+        for dir in &self.specs_dirs {
+            let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+            let mut found: Vec<Spec> = entries
+                .filter(|entry| !entry.file_name().to_string_lossy().starts_with(['.', '_']))
+                .filter_map(|entry| self.spec_at(&entry.path()).ok())
+                .collect();
+            found.sort_by(|a, b| a.name.cmp(&b.name));
+            specs.append(&mut found);
+        }
+        specs
+    }
+
+    /// The spec a person names: by its bare name, or by a path that lies in
+    /// the project.
+    pub fn spec(&self, named: &str) -> Result<Spec, SpecError> {
+        if !is_bare_name(named) {
+            let path = self.root.join(named);
+            return match self.spec_at(&path) {
+                Ok(spec) => Ok(spec),
+                Err(_) if !path.exists() => {
+                    Err(SpecError::NotFound { name: named.to_owned(), near: None })
+                }
+                Err(why) => Err(SpecError::Refused { what: named.to_owned(), why }),
+            };
+        }
+        let mut found: Vec<Spec> = Vec::new();
+        let mut refused = None;
+        for dir in &self.specs_dirs {
+            let path = dir.join(named);
+            match self.spec_at(&path) {
+                Ok(spec) if found.iter().all(|other| other.dir != spec.dir) => found.push(spec),
+                Ok(_) => {}
+                Err(why) if path.exists() => refused = Some(why),
+                Err(_) => {}
+            }
+        }
+        match (found.len(), refused) {
+            (1, _) => Ok(found.remove(0)),
+            (0, Some(why)) => Err(SpecError::Refused { what: named.to_owned(), why }),
+            (0, None) => {
+                let specs = self.specs();
+                let near = nearest(named, specs.iter().map(|spec| spec.name.as_str()));
+                Err(SpecError::NotFound { name: named.to_owned(), near: near.map(str::to_owned) })
+            }
+            _ => Err(SpecError::Ambiguous {
+                name: named.to_owned(),
+                paths: found.into_iter().map(|spec| spec.shown).collect(),
+            }),
+        }
+    }
+
+    /// The active spec, if the marker names one.
+    pub fn current(&self) -> Result<Option<Spec>, SpecError> {
+        let marker = self.current_spec_file();
+        let refused = |why: String| SpecError::Refused { what: self.shown(&marker), why };
+        let text = match files::read(&marker, MAX_SMALL_FILE) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refused(format!("cannot be read: {error}"))),
+        };
+        let text = String::from_utf8(text).map_err(|_| refused("is no UTF-8".into()))?;
+        let name = text
+            .trim_start_matches('\u{feff}')
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty());
+        match name.map(|name| self.spec(name)) {
+            None => Ok(None),
+            Some(Ok(spec)) => Ok(Some(spec)),
+            Some(Err(SpecError::NotFound { .. })) => Ok(None),
+            Some(Err(SpecError::Refused { what, why })) => {
+                Err(refused(format!("it names `{what}`, which {why}")))
+            }
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// A path as a person would type it at the root of the project.
+    pub fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.root) {
+            Ok(rest) => format!("./{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// What is written to the marker so that it leads back to this spec.
+    pub fn marker_for(&self, spec: &Spec) -> String {
+        match self.spec(&spec.name) {
+            Ok(found) if found == *spec => spec.name.clone(),
+            _ => spec.shown.clone(),
+        }
+    }
+
+    fn spec_at(&self, path: &Path) -> Result<Spec, String> {
+        let dir = inside(&self.root, path)?;
+        if !dir.is_dir() {
+            return Err("is no directory".into());
+        }
+        if dir == self.root {
+            return Err("is the project itself".into());
+        }
+        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(Spec {
+            name: name.unwrap_or_default(),
+            shown: self.shown(&dir),
+            dir,
+            root: self.root.clone(),
+        })
+    }
+}
+
+/// One plain component: no separator, no `.` or `..`.
+fn is_bare_name(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    matches!((components.next(), components.next()), (Some(Component::Normal(part)), None) if part == name)
+}
+
+/// The canonical form of a path, if it lies in the project.
+fn inside(root: &Path, path: &Path) -> Result<PathBuf, String> {
+    let real = fs::canonicalize(path).map_err(|error| format!("cannot be reached: {error}"))?;
+    if real.starts_with(root) { Ok(real) } else { Err("leads out of the project".into()) }
+}

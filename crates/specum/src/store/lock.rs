@@ -1,0 +1,60 @@
+//! The lock of a spec: one writer at a time, across processes.
+//!
+//! The kernel releases it when a process ends, however it ends, so a crash
+//! leaves nothing to clean up. Waiting is bounded: a holder that does not let
+//! go is an error that names the file.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::StoreError;
+use crate::files::FileError;
+
+/// A transaction takes milliseconds; a holder beyond this is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Held until dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+pub(super) fn acquire(path: &Path) -> Result<Lock, StoreError> {
+    acquire_within(path, patience())
+}
+
+fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
+    let failed = |source| StoreError::File(FileError::new("lock", path, source));
+    let file =
+        File::options().create(true).write(true).truncate(false).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => return Ok(Lock { _file: file }),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    // The blocking call is queued by the kernel, which polling is not: with
+    // many writers nobody starves. If we give up first, the receiver is gone,
+    // the send fails, and dropping the file lets go of the lock.
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let outcome = file.lock().map(|()| file);
+        let _ = sender.send(outcome);
+    });
+    match receiver.recv_timeout(patience) {
+        Ok(Ok(file)) => Ok(Lock { _file: file }),
+        Ok(Err(error)) => Err(failed(error)),
+        Err(_) => Err(StoreError::Busy { path: path.to_owned(), seconds: patience.as_secs() }),
+    }
+}
+
+/// Tests may not want to wait that long.
+fn patience() -> Duration {
+    #[cfg(feature = "test-support")]
+    if let Some(millis) = std::env::var("SPECUM_LOCK_MILLIS").ok().and_then(|v| v.parse().ok()) {
+        return Duration::from_millis(millis);
+    }
+    PATIENCE
+}
