@@ -1,5 +1,16 @@
-//! Tests on the real binary.
+//! Tests on the real binary, in one program.
 
-mod host;
-mod host_smoke;
+/// A hermetic project, and calls of the binary in it.
+mod world;
+
+/// A scripted model behind the Messages API.
 mod model;
+
+/// The real Claude Code, installed by the tests themselves.
+mod host;
+
+/// The two above prove themselves.
+mod host_smoke;
+
+/// What the Stop hook answers, case by case.
+mod stop;

@@ -1,0 +1,255 @@
+//! A hermetic project for the real binary: own directory, own home, cleared
+//! environment. Every test has one of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+/// The binary under test.
+pub(crate) const SPECUM: &str = env!("CARGO_BIN_EXE_specum");
+
+/// A project in a temporary directory.
+pub(crate) struct World {
+    _place: tempfile::TempDir,
+    /// The project's root.
+    pub(crate) root: PathBuf,
+    home: PathBuf,
+}
+
+/// What a call of the binary left behind.
+#[must_use = "look at what the binary said, or at its exit code"]
+pub(crate) struct Call {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl World {
+    /// An empty project: a `specs` directory and nothing in it.
+    pub(crate) fn empty() -> World {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let base = fs::canonicalize(place.path()).expect("it is there");
+        let world = World { _place: place, root: base.join("project"), home: base.join("home") };
+        fs::create_dir_all(world.root.join("specs")).expect("a new directory");
+        fs::create_dir_all(&world.home).expect("a new directory");
+        world
+    }
+
+    /// A project whose active spec `test-spec` has these tasks and is in
+    /// execution.
+    pub(crate) fn with_tasks(tasks: &str) -> World {
+        let world = World::empty();
+        world.write("specs/.current-spec", "test-spec\n");
+        world.write("specs/test-spec/tasks.md", tasks);
+        world.state(&json!({
+            "phase": "execution",
+            "taskIndex": 0,
+            "totalTasks": tasks.lines().filter(|line| line.starts_with("- [")).count(),
+            "taskIteration": 1,
+            "maxTaskIterations": 5,
+        }));
+        world
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
+        fs::write(path, content).expect("a file");
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Writes the state of `test-spec`, long enough ago that a broken one is
+    /// not taken for one that is just being written.
+    pub(crate) fn state(&self, state: &Value) {
+        self.raw_state(state.to_string());
+    }
+
+    pub(crate) fn raw_state(&self, bytes: impl AsRef<[u8]>) {
+        let path = "specs/test-spec/.ralph-state.json";
+        self.write(path, bytes);
+        let file = fs::File::options().write(true).open(self.path(path)).expect("just written");
+        file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("our own file");
+    }
+
+    /// Every file of the project with its content.
+    pub(crate) fn snapshot(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        fn visit(dir: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() && !path.is_symlink() {
+                    visit(&path, found);
+                } else {
+                    found.push((path.clone(), fs::read(&path).unwrap_or_default()));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        visit(&self.root, &mut found);
+        found.sort();
+        found
+    }
+
+    /// The binary, to be called in the project.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(SPECUM);
+        command
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "Test")
+            .env("GIT_AUTHOR_EMAIL", "test@example.invalid")
+            .env("GIT_COMMITTER_NAME", "Test")
+            .env("GIT_COMMITTER_EMAIL", "test@example.invalid")
+            .current_dir(&self.root);
+        command
+    }
+
+    /// Calls a verb.
+    pub(crate) fn specum(&self, args: &[&str]) -> Call {
+        let mut command = self.command();
+        command.args(args);
+        call(command, b"")
+    }
+
+    /// Calls a verb with something on its standard input.
+    pub(crate) fn specum_with(&self, args: &[&str], input: &[u8]) -> Call {
+        let mut command = self.command();
+        command.args(args);
+        call(command, input)
+    }
+
+    /// A stop of the session `test-session`, as Claude Code reports it.
+    pub(crate) fn stop(&self) -> Call {
+        self.hook("stop", &json!({}))
+    }
+
+    /// A stop after an earlier block in the same turn.
+    pub(crate) fn stop_again(&self) -> Call {
+        self.hook("stop", &json!({"stop_hook_active": true}))
+    }
+
+    /// A hook with these fields over the usual ones; `null` takes one away.
+    pub(crate) fn hook(&self, event: &str, fields: &Value) -> Call {
+        let mut input = json!({
+            "session_id": "test-session",
+            "cwd": self.root,
+            "stop_hook_active": false,
+        });
+        for (name, value) in fields.as_object().expect("an object of fields") {
+            input[name] = value.clone();
+        }
+        input.as_object_mut().expect("it is one").retain(|_, value| !value.is_null());
+        self.specum_with(&["hook", event], input.to_string().as_bytes())
+    }
+
+    /// Makes the project a repository with everything in it committed.
+    pub(crate) fn git_init(&self) {
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.git(&["config", "user.name", "Test"]);
+        self.git(&["config", "user.email", "test@example.invalid"]);
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", "begin"]);
+    }
+
+    /// Runs git in the project and gives its output.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(args)
+            .current_dir(&self.root)
+            .env("HOME", &self.home)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .stdin(Stdio::null())
+            .output()
+            .expect("git is installed");
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+/// Runs a command with something on its standard input.
+pub(crate) fn call(mut command: Command, input: &[u8]) -> Call {
+    use std::io::Write;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let input = input.to_vec();
+    // In a thread: the binary may answer before it has read everything.
+    let writer = std::thread::spawn(move || {
+        let _ = stdin.write_all(&input);
+    });
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+    writer.join().expect("the writer does not panic");
+    Call {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).expect("UTF-8 on stdout"),
+        stderr: String::from_utf8(stderr).expect("UTF-8 on stderr"),
+    }
+}
+
+impl Call {
+    /// Asserts that a hook let the host go on without a word for it.
+    #[track_caller]
+    pub(crate) fn silent(&self) -> &Self {
+        assert_eq!((self.stdout.as_str(), self.code), ("", Some(0)), "stderr: {}", self.stderr);
+        self
+    }
+
+    /// The JSON on standard output.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
+    }
+
+    /// The reason of a block; asserts that it is one, with exactly the keys
+    /// that every host accepts.
+    #[track_caller]
+    pub(crate) fn reason(&self) -> String {
+        assert_eq!(self.code, Some(0));
+        let answer = self.json();
+        let keys: Vec<&String> = answer.as_object().expect("an object").keys().collect();
+        assert_eq!(keys, ["decision", "reason", "systemMessage"]);
+        assert_eq!(answer["decision"], "block");
+        answer["reason"].as_str().expect("a text").to_owned()
+    }
+
+    /// The message to the person.
+    #[track_caller]
+    pub(crate) fn system_message(&self) -> String {
+        self.json()["systemMessage"].as_str().expect("a text").to_owned()
+    }
+
+    /// Asserts that the agent may stop and the person is told something.
+    #[track_caller]
+    pub(crate) fn tells(&self) -> String {
+        let answer = self.json();
+        assert_eq!(answer.as_object().map(serde_json::Map::len), Some(1), "{answer}");
+        self.system_message()
+    }
+
+    /// Asserts the exit code.
+    #[track_caller]
+    pub(crate) fn exits(&self, code: u8) -> &Self {
+        assert_eq!(self.code, Some(i32::from(code)), "{}{}", self.stdout, self.stderr);
+        self
+    }
+}
