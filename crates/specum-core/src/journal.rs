@@ -190,10 +190,16 @@ pub fn parse(bytes: &[u8]) -> Vec<Record> {
     crate::line::lines(bytes).filter_map(|line| serde_json::from_slice(line.text).ok()).collect()
 }
 
+/// The last whole record of a journal or of its tail.
+pub fn last(tail: &[u8]) -> Option<Record> {
+    let lines: Vec<_> = crate::line::lines(tail).collect();
+    lines.iter().rev().find_map(|line| serde_json::from_slice(line.text).ok())
+}
+
 /// The transaction that was begun and not completed, if the journal ends with
 /// one. A torn line behind it changes nothing.
 pub fn unfinished(tail: &[u8]) -> Option<Changes> {
-    parse(tail).pop().and_then(|last| last.changes)
+    last(tail).and_then(|record| record.changes)
 }
 
 #[cfg(test)]

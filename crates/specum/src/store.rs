@@ -384,8 +384,9 @@ impl Locked<'_> {
                 Err(error) => return Err(FileError::new("read", &path, error).into()),
             };
             // A record may be longer than the tail; then more of it is needed.
-            if tail.whole || !journal::parse(&tail.bytes).is_empty() {
-                return Ok(journal::unfinished(&tail.bytes));
+            let last = journal::last(&tail.bytes);
+            if tail.whole || last.is_some() {
+                return Ok(last.and_then(|record| record.changes));
             }
             limit *= 8;
         }

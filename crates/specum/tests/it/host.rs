@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, thread};
 
-pub(crate) use claude::ClaudeRun;
+pub(crate) use claude::{ClaudeRun, Outcome};
 
 /// An agent host as npm knows it.
 struct Host {

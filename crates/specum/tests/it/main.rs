@@ -12,5 +12,11 @@ mod host;
 /// The two above prove themselves.
 mod host_smoke;
 
+/// The plugin in the real Claude Code.
+mod claude_loop;
+
+/// The store, killed at every step and shared by many.
+mod transaction;
+
 /// What the Stop hook answers, case by case.
 mod stop;
