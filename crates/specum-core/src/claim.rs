@@ -15,8 +15,9 @@ pub const TASK_COMPLETE: &str = "TASK_COMPLETE";
 /// What a qa-engineer says at the end of a check.
 pub const VERIFICATION_PASS: &str = "VERIFICATION_PASS";
 
-/// How much of the end of a transcript is worth reading.
-pub const TRANSCRIPT_TAIL: u64 = 256 * 1024;
+/// How much of the end of a transcript is read: the second time only if the
+/// first held no message.
+pub const TRANSCRIPT_TAILS: [u64; 2] = [32 * 1024, 512 * 1024];
 
 /// Whether `word` stands alone on a line of a message, bare, bold, as a
 /// heading or in a `<promise>` tag, outside fences.

@@ -50,7 +50,7 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
         }
         let start = at;
         let rest = &text[start..];
-        let length = rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |n| n + 1);
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |n| n + 1);
         at = start + length;
         let body = rest[..length].strip_suffix(b"\n").unwrap_or(&rest[..length]);
         let body = body.strip_suffix(b"\r").unwrap_or(body);

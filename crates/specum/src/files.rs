@@ -39,7 +39,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if length > limit {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{length} bytes long")));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 32);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -71,7 +71,9 @@ pub fn read_tail(path: &Path, limit: u64) -> io::Result<Tail> {
     let mut first = [0];
     let first = (file.read(&mut first)? == 1).then_some(first[0]);
     file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
-    let mut bytes = Vec::new();
+    // With room for the end-of-file probe, so that nothing is moved.
+    let room = usize::try_from(length.min(limit)).unwrap_or(0) + 32;
+    let mut bytes = Vec::with_capacity(room);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(Tail { bytes, whole: length <= limit, first })
 }

@@ -60,9 +60,9 @@ fn read_input() -> Option<Vec<u8>> {
 }
 
 fn log(line: &str) {
-    let line =
-        if line.starts_with('[') { line.to_owned() } else { format!("[ralph-specum] {line}") };
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let mark = if line.starts_with('[') { "" } else { "[ralph-specum] " };
+    // One write, so that lines of two hooks do not mix.
+    let _ = io::stderr().lock().write_all(format!("{mark}{line}\n").as_bytes());
 }
 
 /// The active spec of the project a session works in, unless the user has
@@ -133,9 +133,11 @@ fn decide(
     };
     let file = tasks.as_deref().map(TaskFile::scan);
     let last_message = input.last_message.clone().or_else(|| {
-        let path = input.transcript_path.as_deref()?;
-        let tail = files::read_tail(Path::new(path), claim::TRANSCRIPT_TAIL).ok()?;
-        claim::last_message(&tail.bytes, tail.whole, tail.first)
+        let path = Path::new(input.transcript_path.as_deref()?);
+        claim::TRANSCRIPT_TAILS.into_iter().find_map(|length| {
+            let tail = files::read_tail(path, length).ok()?;
+            claim::last_message(&tail.bytes, tail.whole, tail.first)
+        })
     });
     let host = process::host();
     let state_owner = state.as_ref().ok().and_then(|state| state.owner.as_ref());

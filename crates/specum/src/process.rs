@@ -184,12 +184,25 @@ pub fn is_alive(process: &Process) -> bool {
 pub fn host() -> Option<Process> {
     let mut pid = parent_of_self()?;
     for _ in 0..3 {
-        if !is_shell(pid) {
-            break;
+        let Stat { name, parent, started } = stat(pid)?;
+        if !matches!(name.as_str(), "sh" | "bash" | "dash" | "zsh") {
+            return Some(Process { pid, started });
         }
-        pid = parent_of(pid)?;
+        pid = parent;
     }
-    Some(Process { pid, started: start_of(pid)? })
+    None
+}
+
+fn start_of(pid: u32) -> Option<String> {
+    stat(pid).map(|stat| stat.started)
+}
+
+/// What the system knows about a process that has not ended.
+struct Stat {
+    name: String,
+    parent: u32,
+    /// Tells it from a later process with the same number.
+    started: String,
 }
 
 #[cfg(unix)]
@@ -202,57 +215,40 @@ fn parent_of_self() -> Option<u32> {
     None
 }
 
-/// The fields of `/proc/<pid>/stat` behind the command's name, which may
-/// itself contain blanks and brackets.
 #[cfg(target_os = "linux")]
-fn stat(pid: u32) -> Option<(String, Vec<String>)> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let text = String::from_utf8_lossy(&text).into_owned();
+fn stat(pid: u32) -> Option<Stat> {
+    let mut text = [0; 1024];
+    let mut file = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    let length = file.read(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text[..length]);
+    // The name may itself contain blanks and brackets.
     let (name, fields) = text.split_once('(')?.1.rsplit_once(')')?;
-    Some((name.to_owned(), fields.split_whitespace().map(str::to_owned).collect()))
-}
-
-#[cfg(target_os = "linux")]
-fn start_of(pid: u32) -> Option<String> {
-    let (_, fields) = stat(pid)?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
     // A zombie has ended; only its number is still taken.
-    (fields.first()? != "Z").then(|| fields.get(19).cloned()).flatten()
-}
-
-#[cfg(target_os = "linux")]
-fn parent_of(pid: u32) -> Option<u32> {
-    stat(pid)?.1.get(1)?.parse().ok()
-}
-
-#[cfg(target_os = "linux")]
-fn is_shell(pid: u32) -> bool {
-    stat(pid).is_some_and(|(name, _)| matches!(name.as_str(), "sh" | "bash" | "dash" | "zsh"))
+    (*fields.first()? != "Z").then_some(())?;
+    Some(Stat {
+        name: name.to_owned(),
+        parent: fields.get(1)?.parse().ok()?,
+        started: (*fields.get(19)?).to_owned(),
+    })
 }
 
 /// Without `/proc` a process is known by its number alone.
 #[cfg(all(unix, not(target_os = "linux")))]
-fn start_of(pid: u32) -> Option<String> {
+fn stat(pid: u32) -> Option<Stat> {
     use rustix::process::{Pid, test_kill_process};
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
-    match test_kill_process(pid) {
-        Ok(()) | Err(rustix::io::Errno::PERM) => Some(String::new()),
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    match test_kill_process(number) {
+        Ok(()) | Err(rustix::io::Errno::PERM) => {
+            Some(Stat { name: String::new(), parent: 0, started: String::new() })
+        }
         Err(_) => None,
     }
 }
 
 #[cfg(not(unix))]
-fn start_of(_pid: u32) -> Option<String> {
+fn stat(_pid: u32) -> Option<Stat> {
     None
-}
-
-#[cfg(not(target_os = "linux"))]
-fn parent_of(_pid: u32) -> Option<u32> {
-    None
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_shell(_pid: u32) -> bool {
-    false
 }
 
 #[cfg(all(test, unix))]

@@ -125,13 +125,14 @@ fn split_id(text: &str) -> (Option<&str>, &str) {
 /// `1.1`, `1.3.1`, `1.X`, `V1`, `VE2`, `VF`, and a fix of each: `V1.1`.
 pub(super) fn is_id(word: &str) -> bool {
     let number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let mut parts = word.split('.');
-    let first = parts.next().unwrap_or_default();
-    let rest: Vec<&str> = parts.collect();
+    let (first, rest) = match word.split_once('.') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (word, None),
+    };
     let is_check = first == "VF"
         || ["VF", "VE", "V"].iter().any(|kind| first.strip_prefix(kind).is_some_and(number));
-    (is_check || (number(first) && !rest.is_empty()))
-        && rest.iter().all(|part| number(part) || *part == "X")
+    (is_check || (number(first) && rest.is_some()))
+        && rest.is_none_or(|rest| rest.split('.').all(|part| number(part) || part == "X"))
 }
 
 /// The known markers at the beginning of a text, and the title behind them.

@@ -1,0 +1,73 @@
+//! How far one prompt of the real Claude Code gets: 300 tasks with a scripted
+//! model that does one task in a turn and then stops.
+//!
+//! `cargo bench --bench session`. Prints the tasks done, the stops, the model's
+//! requests and the bytes that the continuations cost.
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::host::ClaudeRun;
+use crate::model::{Model, Reply, Request};
+use crate::world::{SPECUM, World};
+
+#[allow(dead_code, unused_imports, reason = "the tests use the rest of it")]
+mod host;
+#[allow(dead_code, unused_imports, reason = "the tests use the rest of it")]
+mod model;
+#[allow(dead_code, reason = "the tests use the rest of it")]
+mod world;
+
+const TASKS: usize = 300;
+
+fn main() {
+    let Some(program) = host::claude() else { return };
+    let tasks: String =
+        (1..=TASKS).map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `true`\n")).collect();
+    let world = World::empty();
+    world.write("specs/demo/tasks.md", tasks);
+    world.git_init();
+    world.specum(&["switch", "demo"]).exits(0);
+    world.specum(&["implement"]).exits(0);
+    let model = Model::start(one_task_a_turn);
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
+
+    let started = Instant::now();
+    let outcome =
+        ClaudeRun::new(&program, &model.url(), &world.root, "Begin: `specum finish 1.1`.")
+            .plugin_dir(&plugin)
+            .path(Path::new(SPECUM).parent().expect("a binary has a directory"))
+            .run();
+    let seconds = started.elapsed().as_secs_f64();
+
+    let done = world.read("specs/demo/tasks.md").matches("- [x]").count();
+    let stops = outcome.hook_responses("Stop").len();
+    let requests = model.requests();
+    let continuations: Vec<usize> = requests
+        .iter()
+        .filter(|request| request.tool_results().is_empty())
+        .map(|request| request.last_user_text().len())
+        .collect();
+    println!("{:38} {done} of {TASKS}", "tasks done in one prompt");
+    println!("{:38} {stops}", "stops");
+    println!("{:38} {}", "requests to the model", requests.len());
+    println!("{:38} {}", "longest continuation, bytes", continuations.iter().max().unwrap_or(&0));
+    println!("{:38} {:.2}", "seconds for each task", seconds / TASKS as f64);
+    assert_eq!(done, TASKS, "the loop ended too early");
+}
+
+fn one_task_a_turn(request: &Request) -> Reply {
+    if !request.tool_results().is_empty() {
+        return Reply::text("One task done.");
+    }
+    let text = request.last_user_text();
+    match text.rsplit_once("`specum finish ").and_then(|(_, rest)| rest.split('`').next()) {
+        Some(id) => Reply::tool(
+            "Bash",
+            json!({"command": format!("echo TASK_COMPLETE | specum finish {id}")}),
+        ),
+        None => Reply::text("ALL_TASKS_COMPLETE"),
+    }
+}
