@@ -1,4 +1,5 @@
 //! Tests on the real binary, in one program.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 /// A hermetic project, and calls of the binary in it.
 mod world;
@@ -17,6 +18,9 @@ mod claude_loop;
 
 /// The store, killed at every step and shared by many.
 mod transaction;
+
+/// What the documents say is what the program does.
+mod docs;
 
 /// What the Stop hook answers, case by case.
 mod stop;
