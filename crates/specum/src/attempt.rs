@@ -163,6 +163,10 @@ impl Workspace {
         let view = locked.read()?;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        // A file that is gone is not a file without open boxes.
+        if view.tasks.is_none() {
+            return Err(AttemptError::NoTasks(self.spec.shown.clone()));
+        }
         let file = view.file();
         let unit = match machine::due(state, &file, self.max_parallel) {
             Due::Work(unit) => unit,
