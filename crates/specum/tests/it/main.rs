@@ -14,3 +14,6 @@ mod host_smoke;
 
 /// What the Stop hook answers, case by case.
 mod stop;
+
+/// Whatever stands in the files and comes in by the pipe.
+mod bad_input;

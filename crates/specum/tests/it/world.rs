@@ -272,3 +272,9 @@ impl Call {
         self
     }
 }
+
+/// A named pipe, which nobody will ever write to.
+pub(crate) fn fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo is installed");
+    assert!(made.success(), "mkfifo {}", path.display());
+}
