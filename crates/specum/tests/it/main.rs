@@ -17,3 +17,6 @@ mod stop;
 
 /// Whatever stands in the files and comes in by the pipe.
 mod bad_input;
+
+/// Faults of earlier loops, by number.
+mod faults;
