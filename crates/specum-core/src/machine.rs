@@ -38,6 +38,16 @@ pub enum Event {
         /// Why, in one sentence or a few.
         reason: String,
     },
+    /// An attempt passed, but its work could not be committed: it has failed
+    /// after all, and counts once.
+    TakeBack {
+        /// The task, by index.
+        index: usize,
+        /// Which attempt it was.
+        attempt: u64,
+        /// Why, in one sentence or a few.
+        reason: String,
+    },
     /// A person wants the loop to wait.
     Pause,
     /// A person lets it go on.
@@ -138,6 +148,7 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
         Event::Open(indices) => loop_.open(&indices),
         Event::Pass { index, unverified } => loop_.pass(index, unverified),
         Event::Fail { index, reason } => loop_.fail(index, &reason),
+        Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
         Event::Pause => {
             loop_.state.awaiting_approval = true;
             Goes::On
@@ -257,6 +268,13 @@ impl Loop<'_> {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
         Goes::On
+    }
+
+    fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> Goes {
+        // What the pass has counted and forgotten.
+        self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
+        self.record(index, Status::Failed, None, attempt.saturating_sub(1));
+        self.fail(index, reason)
     }
 
     /// Gives every task that has used its attempts a fix task, or blocks. Never

@@ -365,7 +365,8 @@ impl Workspace {
             return Err(AttemptError::NoTask(opened.key.id.clone()));
         };
         let reason = judged.verdict.reason();
-        let step = machine::step(state, &file, Event::Fail { index, reason });
+        let attempt = opened.attempt;
+        let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
         let mut changes = locked.changes(&step)?;
         changes.retracted = passed
             .effects
