@@ -51,7 +51,7 @@ fn happen(
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
     let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;
-    // Index and total follow the file, and without one there is no loop to stop.
+    // Index and total follow the file; a missing one would set them to nothing.
     if view.tasks.is_none() {
         return Err(AttemptError::NoTasks(workspace.spec.shown.clone()).into());
     }
