@@ -20,3 +20,6 @@ mod bad_input;
 
 /// Faults of earlier loops, by number.
 mod faults;
+
+/// What people and scripts type.
+mod verbs;
