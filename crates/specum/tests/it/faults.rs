@@ -109,6 +109,7 @@ fn fault_06_the_same_event_three_times_was_a_stall_though_tasks_were_done() {
         world.finish(id, "TASK_COMPLETE").exits(0);
         assert!(!world.stop_again().reason().contains("Stalled"), "{id}");
     }
+    assert!(world.stop_again().reason().contains("Stalled (1"), "and now nothing was done");
 }
 
 #[test]
@@ -184,6 +185,7 @@ fn fault_12_what_hangs_was_waited_for_without_end() {
     let world = World::with_tasks(check);
     world.specum(&["implement"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(0);
+    assert!(world.read(TASKS).starts_with("- [x] 1.1"));
 }
 
 #[test]

@@ -117,6 +117,8 @@ fn an_index_at_the_total_ends_the_loop_when_the_boxes_agree() {
         world.state(&json!({"phase": "execution", "taskIndex": index, "totalTasks": 2}));
         assert_eq!(world.stop().silent().stderr, "");
     }
+    world.state(&json!({"phase": "execution", "taskIndex": 1, "totalTasks": 2}));
+    assert!(world.stop().reason().contains("the state has not caught up"), "it was the index");
 }
 
 #[test]
@@ -270,6 +272,8 @@ fn the_cap_says_nothing_outside_execution_or_when_everything_is_done() {
     state["phase"] = json!("design");
     world.state(&state);
     assert_eq!(world.stop().silent().stderr, "");
+    world.state(&capped());
+    assert!(world.stop().reason().starts_with("ERROR: Maximum"), "it was the phase");
     let world = World::with_tasks("- [x] 1.1 a\n- [x] 1.2 b\n");
     let mut state = capped();
     state["taskIndex"] = json!(2);

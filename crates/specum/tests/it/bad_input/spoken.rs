@@ -76,6 +76,7 @@ fn a_hundred_megabytes_of_input_are_read_to_the_end_and_left_unanswered() {
     );
     let call = world.specum_with(&["hook", "stop"], input.as_bytes());
     assert_eq!(call.silent().stderr, "");
+    assert!(world.stop().reason().starts_with("Continue"), "it was the length");
 }
 
 #[test]

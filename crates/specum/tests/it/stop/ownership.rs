@@ -153,6 +153,8 @@ fn a_memory_of_a_newer_version_is_neither_used_nor_overwritten() {
     world.write(MEMORY, newer);
     assert_eq!(stop_of(&world, "a", false).silent().stderr, "");
     assert_eq!(world.read(MEMORY), newer);
+    world.write(MEMORY, newer.replace('2', "1"));
+    assert!(stop_of(&world, "a", false).reason().starts_with("Continue"), "it was the version");
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn cancel_of_one_spec_leaves_another_one_active() {
         world.specum(args).exits(0);
         assert_eq!(world.read("specs/.current-spec"), "test-spec\n", "{args:?}");
         assert!(world.path(STATE).exists());
+        assert!(!world.path("specs/other/.ralph-state.json").exists(), "{args:?}");
         assert!(world.stop().reason().starts_with("Continue spec: test-spec"));
     }
 }
