@@ -156,9 +156,8 @@ impl Project {
             let path = dir.join(named);
             match self.spec_at(&path) {
                 Ok(spec) if found.iter().all(|other| other.dir != spec.dir) => found.push(spec),
-                Ok(_) => {}
                 Err(why) if path.exists() => refused = Some(why),
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
         match (found.len(), refused) {
@@ -192,9 +191,8 @@ impl Project {
             .map(str::trim)
             .find(|line| !line.is_empty());
         match name.map(|name| self.spec(name)) {
-            None => Ok(None),
+            None | Some(Err(SpecError::NotFound { .. })) => Ok(None),
             Some(Ok(spec)) => Ok(Some(spec)),
-            Some(Err(SpecError::NotFound { .. })) => Ok(None),
             Some(Err(SpecError::Refused { what, why })) => {
                 Err(refused(format!("it names `{what}`, which {why}")))
             }

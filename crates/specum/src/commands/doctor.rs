@@ -108,10 +108,10 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         }
         Ok(None) => add(Grade::Note, "active", "no spec is active: `specum switch <name>`".into()),
         Err(error @ SpecError::Ambiguous { .. }) => {
-            add(Grade::Bad, "active", format!("{error}; `specum switch <path>` settles it"))
+            add(Grade::Bad, "active", format!("{error}; `specum switch <path>` settles it"));
         }
         Err(error) => {
-            add(Grade::Bad, "active", format!("{error}; `specum switch <name>` writes it anew"))
+            add(Grade::Bad, "active", format!("{error}; `specum switch <name>` writes it anew"));
         }
     }
     Ok(findings)
