@@ -9,10 +9,10 @@ const MARKER: &str = "specs/.current-spec";
 /// A second project beside the first, with a loop of its own that must never
 /// be found.
 fn beside(world: &World) -> std::path::PathBuf {
-    let outside = world.root.parent().unwrap().join("outside/other");
-    fs::create_dir_all(&outside).unwrap();
-    fs::write(outside.join("tasks.md"), TWO).unwrap();
-    fs::write(outside.join(".ralph-state.json"), world.read(STATE)).unwrap();
+    let outside = world.root.parent().expect("a place of its own").join("outside/other");
+    fs::create_dir_all(&outside).expect("a directory");
+    fs::write(outside.join("tasks.md"), TWO).expect("a file");
+    fs::write(outside.join(".ralph-state.json"), world.read(STATE)).expect("a file");
     outside
 }
 

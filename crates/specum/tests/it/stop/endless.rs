@@ -109,10 +109,10 @@ fn every_kind_of_progress_counts() {
         ("another iteration", &|| world.state(&state(0, 2, 2))),
         ("another index", &|| world.state(&state(1, 2, 2))),
         ("a ticked box", &|| {
-            world.write("specs/test-spec/tasks.md", TWO.replacen("[ ]", "[x]", 1))
+            world.write("specs/test-spec/tasks.md", TWO.replacen("[ ]", "[x]", 1));
         }),
         ("an attempt in the journal", &|| {
-            world.write("specs/test-spec/.ralph-journal.jsonl", "{}\n")
+            world.write("specs/test-spec/.ralph-journal.jsonl", "{}\n");
         }),
     ];
     for (what, moved) in moves {

@@ -12,7 +12,7 @@ const PLAN: &str = "- [ ] 1.1 Write a\n  - **Files**: a.txt\n  - **Verify**: `te
 /// A repository with a loop that has begun.
 fn started(tasks: &str) -> World {
     let world = World::with_tasks(tasks);
-    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).unwrap();
+    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
     world.git_init();
     world.specum(&["implement"]).exits(0);
     world
@@ -29,7 +29,7 @@ fn committed(world: &World, commit: &str) -> Vec<String> {
 fn refuse_commits(world: &World, words: &str) {
     let hook = ".git/hooks/pre-commit";
     world.write(hook, format!("#!/bin/sh\necho '{words}' >&2\nexit 1\n"));
-    fs::set_permissions(world.path(hook), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(world.path(hook), fs::Permissions::from_mode(0o755)).expect("just written");
 }
 
 #[test]
