@@ -234,3 +234,17 @@ fn a_task_file_that_is_a_link_out_of_the_project_is_never_written() {
     assert!(call.stderr.contains("leads out of the project"), "{}", call.stderr);
     assert_eq!(fs::read_to_string(&outside).unwrap(), "- [ ] 1.1 Theirs\n");
 }
+
+#[test]
+fn a_state_that_is_just_being_written_is_waited_for() {
+    let world = World::with_tasks(TWO);
+    let whole = world.read(STATE);
+    world.write(STATE, &whole[..whole.len() / 2]);
+    // Whichever comes first, the hook must not call the half of it corrupt.
+    let reason = std::thread::scope(|scope| {
+        let hook = scope.spawn(|| world.stop().reason());
+        world.write(STATE, &whole);
+        hook.join().unwrap()
+    });
+    assert!(reason.starts_with("Continue"), "{reason}");
+}

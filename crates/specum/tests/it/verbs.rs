@@ -43,6 +43,15 @@ fn list_shows_every_spec_with_its_progress_and_marks_the_active_one() {
 }
 
 #[test]
+fn list_works_although_the_marker_does_not() {
+    let world = World::with_tasks(TWO);
+    world.write("specs/.current-spec", "/etc\n");
+    let call = world.specum(&["list"]);
+    assert!(call.exits(0).stdout.starts_with("  test-spec  1/2"), "{}", call.stdout);
+    assert!(call.stderr.starts_with("warning: ./specs/.current-spec is refused"));
+}
+
+#[test]
 fn list_of_nothing_says_what_to_do() {
     let world = World::empty();
     assert!(world.specum(&["list"]).exits(0).stdout.starts_with("no specs yet: write specs/"));

@@ -328,3 +328,21 @@ fn an_executor_that_ticked_and_committed_itself_is_not_punished() {
     assert_eq!(committed(&world, "HEAD"), [PROGRESS.to_owned()], "only the rest");
     assert_eq!(committed(&world, "HEAD~1"), ["a.txt", TASKS].map(str::to_owned));
 }
+
+#[test]
+fn the_end_of_a_long_result_counts() {
+    let world = started("- [ ] 1.1 a\n");
+    let long = "x".repeat(80 * 1024 * 1024);
+    world.finish("1.1", &format!("TASK_COMPLETE\n{long}")).exits(1);
+    world.finish("1.1", &format!("{long}\nTASK_COMPLETE\n")).exits(0);
+}
+
+#[test]
+fn a_result_may_stand_in_a_file() {
+    let world = started("- [ ] 1.1 a\n");
+    let call = world.specum(&["finish", "1.1", "--result", "none.txt"]);
+    assert!(call.exits(1).stderr.contains("cannot read none.txt"), "{}", call.stderr);
+    world.write("result.txt", "TASK_COMPLETE\n");
+    world.specum(&["finish", "1.1", "--result", "result.txt"]).exits(0);
+    assert!(world.read(TASKS).starts_with("- [x] 1.1"));
+}
