@@ -346,3 +346,66 @@ fn a_result_may_stand_in_a_file() {
     world.specum(&["finish", "1.1", "--result", "result.txt"]).exits(0);
     assert!(world.read(TASKS).starts_with("- [x] 1.1"));
 }
+
+#[test]
+fn any_name_and_any_kind_of_change_is_committed() {
+    let world = World::with_tasks("- [ ] 1.1 a\n");
+    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).unwrap();
+    world.write("gone.txt", "x");
+    world.write("old name.txt", "y");
+    world.git_init();
+    world.specum(&["implement"]).exits(0);
+    fs::remove_file(world.path("gone.txt")).unwrap();
+    fs::rename(world.path("old name.txt"), world.path("new name.txt")).unwrap();
+    for name in ["ü ñ.txt", "*.txt", ":(top)x", "-dash", "new\nline", "\"quoted\""] {
+        world.write(name, "z");
+    }
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("1.1 passed"), "{}", call.stdout);
+    assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=all"]), "");
+    assert!(!world.git(&["ls-files"]).contains("gone.txt"));
+}
+
+#[test]
+fn a_file_that_was_staged_and_then_deleted_does_not_stand_in_the_way() {
+    let world = started("- [ ] 1.1 a\n");
+    world.write("brief.txt", "x");
+    world.git(&["add", "brief.txt"]);
+    fs::remove_file(world.path("brief.txt")).unwrap();
+    world.write("kept.txt", "y");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert_eq!(call.code, Some(0), "{}{}", call.stdout, call.stderr);
+    assert!(committed(&world, "HEAD").contains(&"kept.txt".to_owned()));
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn the_notes_of_a_batch_are_merged_in_the_order_of_the_tasks() {
+    let world = started("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    world.write("specs/test-spec/.progress-task-1.md", "second note\n");
+    world.write("specs/test-spec/.progress-task-0.md", "first note\n");
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    assert!(world.path("specs/test-spec/.progress-task-0.md").exists(), "the batch still runs");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("\nBATCH_COMPLETE\n"), "{}", call.stdout);
+    let progress = world.read(PROGRESS);
+    assert!(progress.find("first note") < progress.find("second note"), "{progress}");
+    assert!(progress.contains("## Learnings\n\nfirst note\nsecond note\n"), "{progress}");
+    for index in 0..2 {
+        assert!(!world.path(&format!("specs/test-spec/.progress-task-{index}.md")).exists());
+    }
+    assert_eq!(world.git(&["status", "--porcelain"]), "", "and committed");
+}
+
+#[test]
+fn an_executor_that_committed_a_deletion_does_not_stand_in_the_way() {
+    let world = World::with_tasks("- [ ] 1.1 a\n");
+    world.write("gone.txt", "x");
+    world.git_init();
+    world.specum(&["implement"]).exits(0);
+    world.git(&["rm", "--quiet", "gone.txt"]);
+    world.git(&["commit", "--quiet", "-m", "mine"]);
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert_eq!(call.code, Some(0), "{}{}", call.stdout, call.stderr);
+    assert_eq!(committed(&world, "HEAD"), [PROGRESS, TASKS].map(str::to_owned));
+}
