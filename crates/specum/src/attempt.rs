@@ -254,6 +254,7 @@ impl Workspace {
         let fields = opened.fields();
         let check = run_check(&fields, &self.spec.root);
         let changed = self.changed_by(opened)?;
+        let files = self.in_repository(fields.files.clone());
         let output = match &check {
             CheckRun::Ran { output, .. } => line::tail(output, KEPT_EVIDENCE).to_owned(),
             CheckRun::Unverified => String::new(),
@@ -281,7 +282,7 @@ impl Workspace {
             block_before: block_before.as_bytes(),
             block_after: Some(block_after.as_bytes()),
             check,
-            files: &fields.files,
+            files: &files,
             changed: &changed,
             commit: CommitRun::NotApplicable,
         };
@@ -433,10 +434,30 @@ impl Workspace {
     /// The files that the others of a running batch have been given.
     fn files_of_neighbours(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
         let view = self.store.read()?;
-        let Some(state) = &view.state else { return Ok(Vec::new()) };
-        let running = running(state, &view.file(), &self.store.read_journal()?);
-        let others = running.iter().filter(|other| other.key.id != opened.key.id);
-        Ok(others.flat_map(|other| other.fields().files).collect())
+        let batch = view.state.as_ref().filter(|state| state.parallel_group.is_some());
+        let Some(state) = batch else { return Ok(Vec::new()) };
+        let file = view.file();
+        let given = state
+            .task_results
+            .values()
+            .filter(|result| result.id != opened.key.id)
+            .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
+            .flat_map(|task| file.fields(task).files);
+        Ok(self.in_repository(given))
+    }
+
+    /// Paths that a task names, as git names them: the project may lie below
+    /// the root of its repository.
+    fn in_repository(&self, files: impl IntoIterator<Item = String>) -> Vec<String> {
+        let below = self.git.as_ref().ok().and_then(|git| {
+            let below = self.spec.root.strip_prefix(&git.root).ok()?;
+            (!below.as_os_str().is_empty()).then_some(below)
+        });
+        let named = |file: String| match below {
+            Some(below) => below.join(file).to_string_lossy().into_owned(),
+            None => file,
+        };
+        files.into_iter().map(named).collect()
     }
 
     /// What is uncommitted, with a digest of each file.
