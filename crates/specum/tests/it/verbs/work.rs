@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{World, call};
 
 const TASKS: &str = "specs/test-spec/tasks.md";
 const PROGRESS: &str = "specs/test-spec/.progress.md";
@@ -408,4 +408,35 @@ fn an_executor_that_committed_a_deletion_does_not_stand_in_the_way() {
     let call = world.finish("1.1", "TASK_COMPLETE");
     assert_eq!(call.code, Some(0), "{}{}", call.stdout, call.stderr);
     assert_eq!(committed(&world, "HEAD"), [PROGRESS, TASKS].map(str::to_owned));
+}
+
+#[test]
+fn a_batch_keeps_apart_what_its_tasks_have_done() {
+    let world =
+        started("- [ ] 1.1 [P] a\n  - **Files**: a.txt\n- [ ] 1.2 [P] b\n  - **Files**: b.txt\n");
+    world.write("a.txt", "");
+    world.write("b.txt", "");
+    for (id, file) in [("1.1", "a.txt"), ("1.2", "b.txt")] {
+        let call = world.specum_with(&["finish", id, "--json"], b"TASK_COMPLETE");
+        assert_eq!(call.exits(0).json()["outside"], json!([]), "{id}");
+        assert_eq!(committed(&world, "HEAD")[..1], [file.to_owned()], "{id}");
+    }
+}
+
+#[test]
+fn a_project_below_the_root_of_its_repository_names_its_own_files() {
+    let world = started(PLAN);
+    let inner =
+        ["specs/.current-spec", TASKS].map(|path| (format!("sub/{path}"), world.read(path)));
+    inner.iter().for_each(|(path, text)| world.write(path, text));
+    let specum = |args: &[&str]| {
+        let mut command = world.command();
+        command.args(args).current_dir(world.path("sub"));
+        call(command, b"TASK_COMPLETE")
+    };
+    specum(&["implement"]).exits(0);
+    world.write("sub/a.txt", "");
+    let verdict = specum(&["finish", "1.1", "--json"]).exits(0).json();
+    assert_eq!(verdict["outside"], json!([]));
+    assert!(committed(&world, "HEAD").contains(&"sub/a.txt".to_owned()));
 }
