@@ -122,6 +122,14 @@ impl Guard {
         }
     }
 
+    /// Remembers a block that was made without asking, so that the turn it
+    /// opens is known as ours. What stands afterwards is progress.
+    pub fn blocked_unasked(&mut self) {
+        if self.fingerprint.is_empty() {
+            "unasked".clone_into(&mut self.fingerprint);
+        }
+    }
+
     /// Asks for leave to block, and remembers the answer.
     ///
     /// `self` must be the guard of the asking session.
@@ -200,6 +208,15 @@ mod tests {
         guard.ask(false, "a");
         assert_eq!(guard.of("other").ask(true, "a"), Leave::Foreign);
         assert_eq!(guard.of("s").ask(true, "b"), Leave::Go);
+    }
+
+    #[test]
+    fn a_block_made_without_asking_is_ours_all_the_same() {
+        let mut guard = Guard::default().of("s");
+        guard.blocked_unasked();
+        assert_eq!(guard.ask(true, "a"), Leave::Go);
+        guard.blocked_unasked();
+        assert_eq!(guard.ask(true, "a"), Leave::Stalled(1));
     }
 
     #[test]

@@ -84,6 +84,10 @@ pub enum Entry {
         task: TaskKey,
         /// The attempt.
         attempt: u64,
+        /// What it changed and left uncommitted: the next attempt goes on from
+        /// there, and commits it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
         /// Every layer that failed, in words.
         reasons: Vec<String>,
         /// The end of the Verify command's output.

@@ -5,11 +5,17 @@
 //! and writes the state. [`due`] answers the question in between: what is to
 //! be worked now?
 
+use std::collections::BTreeMap;
+
 use crate::line;
 use crate::plan::{self, Unit};
 use crate::progress::{Note, Section};
 use crate::state::{Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
+
+/// How far apart the tasks of a batch may stand. Beyond that the bounds of a
+/// group are not ours.
+const MAX_BATCH_SPAN: usize = 1000;
 
 /// Something that happened to the loop.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +35,16 @@ pub enum Event {
     Fail {
         /// The task, by index.
         index: usize,
+        /// Why, in one sentence or a few.
+        reason: String,
+    },
+    /// An attempt passed, but its work could not be committed: it has failed
+    /// after all, and counts once.
+    TakeBack {
+        /// The task, by index.
+        index: usize,
+        /// Which attempt it was.
+        attempt: u64,
         /// Why, in one sentence or a few.
         reason: String,
     },
@@ -126,11 +142,13 @@ pub fn due(state: &State, file: &TaskFile<'_>, max_parallel: usize) -> Due {
 /// Moves the loop one event forward.
 pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
     let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new() };
+    loop_.realign();
     let ends = match event {
         Event::Start(start) => loop_.start(start),
         Event::Open(indices) => loop_.open(&indices),
         Event::Pass { index, unverified } => loop_.pass(index, unverified),
         Event::Fail { index, reason } => loop_.fail(index, &reason),
+        Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
         Event::Pause => {
             loop_.state.awaiting_approval = true;
             Goes::On
@@ -252,6 +270,13 @@ impl Loop<'_> {
         Goes::On
     }
 
+    fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> Goes {
+        // What the pass has counted and forgotten.
+        self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
+        self.record(index, Status::Failed, None, attempt.saturating_sub(1));
+        self.fail(index, reason)
+    }
+
     /// Gives every task that has used its attempts a fix task, or blocks. Never
     /// while a batch runs: an insertion would shift the positions of the others.
     fn mend_exhausted(&mut self) {
@@ -339,8 +364,12 @@ impl Loop<'_> {
         if group.task_indices.iter().any(pending) {
             return false;
         }
+        // Executors were told their positions when the batch began; the bounds
+        // of the group still say where that was.
         let mut indices = group.task_indices.clone();
+        indices.extend((group.start_index..=group.end_index).take(MAX_BATCH_SPAN));
         indices.sort_unstable();
+        indices.dedup();
         self.effects.push(Effect::MergeParts(indices));
         self.state.parallel_group = None;
         self.state.task_results.retain(|_, result| result.status != Status::Success);
@@ -372,6 +401,23 @@ impl Loop<'_> {
 
     fn note(&mut self, section: Section, text: String) {
         self.effects.push(Effect::Note(Note { section, text }));
+    }
+
+    /// Lets results and batch follow their tasks, which a person may have moved
+    /// or taken away since the state was written.
+    fn realign(&mut self) {
+        let found = |(index, result): (&usize, &TaskResult)| {
+            (*index, position(self.file, *index, &result.id))
+        };
+        let moved: BTreeMap<usize, Option<usize>> =
+            self.state.task_results.iter().map(found).collect();
+        let now = |index: usize| moved.get(&index).copied().unwrap_or(Some(index));
+        let results = std::mem::take(&mut self.state.task_results);
+        self.state.task_results =
+            results.into_iter().filter_map(|(index, r)| Some((now(index)?, r))).collect();
+        if let Some(group) = &mut self.state.parallel_group {
+            group.task_indices = group.task_indices.iter().filter_map(|&n| now(n)).collect();
+        }
     }
 
     /// Lets index, total and results follow the file as it will be.

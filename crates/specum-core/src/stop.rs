@@ -168,6 +168,7 @@ impl Scene<'_> {
             };
         }
         guard.corrupt += 1;
+        guard.blocked_unasked();
         Decision {
             output: Output::Block {
                 reason: prompt::corrupt(self.spec, &why.to_string()),
@@ -184,6 +185,7 @@ impl Scene<'_> {
             return Decision::silent();
         }
         guard.capped = true;
+        guard.blocked_unasked();
         let cap = state.max_global_iterations;
         Decision {
             output: Output::Block {

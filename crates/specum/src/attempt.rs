@@ -16,7 +16,7 @@ use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine::{self, Due, Effect, Event, Signal, Start, Step};
 use specum_core::plan::Unit;
-use specum_core::state::State;
+use specum_core::state::{State, Status};
 use specum_core::tasks::{Check, Fields, Found, Mode, TaskFile, TaskKey, short_title};
 use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Role, Verdict};
 use thiserror::Error;
@@ -123,6 +123,8 @@ pub struct Judged {
     pub commit: Option<String>,
     /// What the loop says of itself.
     pub signals: Vec<Signal>,
+    /// What the attempt changed.
+    changed: Vec<String>,
 }
 
 impl Workspace {
@@ -163,6 +165,10 @@ impl Workspace {
         let view = locked.read()?;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        // A file that is gone is not a file without open boxes.
+        if view.tasks.is_none() {
+            return Err(AttemptError::NoTasks(self.spec.shown.clone()));
+        }
         let file = view.file();
         let unit = match machine::due(state, &file, self.max_parallel) {
             Due::Work(unit) => unit,
@@ -174,6 +180,11 @@ impl Workspace {
             wait => return Ok(Next::Wait(wait)),
         };
         let journal = self.store.read_journal()?;
+        // A batch is worked to its end before anything joins it.
+        let running = running(state, &file, &journal);
+        if !running.is_empty() {
+            return Ok(Next::Work(running));
+        }
         let opened: Vec<Option<Opened>> = unit
             .tasks()
             .iter()
@@ -182,7 +193,8 @@ impl Workspace {
         if let Some(again) = opened.into_iter().collect::<Option<Vec<Opened>>>() {
             return Ok(Next::Work(again));
         }
-        self.open_unit(&locked, state, &file, &unit, &dirty).map(Next::Work)
+        let before = |id: &str| baseline(&journal, id, &dirty);
+        self.open_unit(&locked, state, &file, &unit, before).map(Next::Work)
     }
 
     fn open_unit(
@@ -191,7 +203,7 @@ impl Workspace {
         state: &State,
         file: &TaskFile<'_>,
         unit: &Unit,
-        dirty: &BTreeMap<String, String>,
+        baseline: impl Fn(&str) -> BTreeMap<String, String>,
     ) -> Result<Vec<Opened>, AttemptError> {
         let head = self.git.as_ref().ok().and_then(Git::head);
         let step = machine::step(state, file, Event::Open(unit.tasks().to_vec()));
@@ -207,7 +219,7 @@ impl Workspace {
                 role: role(task.mode()),
                 at: Timestamp::now().to_string(),
                 head: head.clone(),
-                dirty: dirty.clone(),
+                dirty: baseline(&name),
             });
         }
         for (n, attempt) in opened.iter().enumerate() {
@@ -242,6 +254,7 @@ impl Workspace {
         let fields = opened.fields();
         let check = run_check(&fields, &self.spec.root);
         let changed = self.changed_by(opened)?;
+        let files = self.in_repository(fields.files.clone());
         let output = match &check {
             CheckRun::Ran { output, .. } => line::tail(output, KEPT_EVIDENCE).to_owned(),
             CheckRun::Unverified => String::new(),
@@ -269,7 +282,7 @@ impl Workspace {
             block_before: block_before.as_bytes(),
             block_after: Some(block_after.as_bytes()),
             check,
-            files: &fields.files,
+            files: &files,
             changed: &changed,
             commit: CommitRun::NotApplicable,
         };
@@ -280,6 +293,7 @@ impl Workspace {
             output,
             commit: None,
             signals: Vec::new(),
+            changed: changed.clone(),
         };
         if !judged.verdict.passed() {
             return self.fail(&locked, state, &file, index, opened, judged);
@@ -361,7 +375,8 @@ impl Workspace {
             return Err(AttemptError::NoTask(opened.key.id.clone()));
         };
         let reason = judged.verdict.reason();
-        let step = machine::step(state, &file, Event::Fail { index, reason });
+        let attempt = opened.attempt;
+        let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
         let mut changes = locked.changes(&step)?;
         changes.retracted = passed
             .effects
@@ -409,10 +424,40 @@ impl Workspace {
         if let Some(head) = &opened.head {
             changed.extend(git.changed_since(head)?);
         }
-        changed.retain(|path| !own.contains(path));
+        let others = self.files_of_neighbours(opened)?;
+        changed.retain(|path| !own.contains(path) && !others.contains(path));
         changed.sort();
         changed.dedup();
         Ok(changed)
+    }
+
+    /// The files that the others of a running batch have been given.
+    fn files_of_neighbours(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+        let view = self.store.read()?;
+        let batch = view.state.as_ref().filter(|state| state.parallel_group.is_some());
+        let Some(state) = batch else { return Ok(Vec::new()) };
+        let file = view.file();
+        let given = state
+            .task_results
+            .values()
+            .filter(|result| result.id != opened.key.id)
+            .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
+            .flat_map(|task| file.fields(task).files);
+        Ok(self.in_repository(given))
+    }
+
+    /// Paths that a task names, as git names them: the project may lie below
+    /// the root of its repository.
+    fn in_repository(&self, files: impl IntoIterator<Item = String>) -> Vec<String> {
+        let below = self.git.as_ref().ok().and_then(|git| {
+            let below = self.spec.root.strip_prefix(&git.root).ok()?;
+            (!below.as_os_str().is_empty()).then_some(below)
+        });
+        let named = |file: String| match below {
+            Some(below) => below.join(file).to_string_lossy().into_owned(),
+            None => file,
+        };
+        files.into_iter().map(named).collect()
     }
 
     /// What is uncommitted, with a digest of each file.
@@ -450,6 +495,7 @@ fn failed(opened: &Opened, judged: &Judged) -> Entry {
     Entry::Failed {
         task: opened.key.clone(),
         attempt: opened.attempt,
+        changed: judged.changed.clone(),
         reasons: judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect(),
         output: judged.output.clone(),
         millis: millis_since(&opened.at),
@@ -481,6 +527,48 @@ fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
         }
     }
     None
+}
+
+/// The attempts of the running batch that have no verdict yet.
+fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) -> Vec<Opened> {
+    if state.parallel_group.is_none() {
+        return Vec::new();
+    }
+    let pending = state.task_results.values().filter(|result| result.status == Status::Pending);
+    pending
+        .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
+        .filter(|task| !task.done)
+        .filter_map(|task| open_attempt(journal, &task.key()))
+        .collect()
+}
+
+/// What was uncommitted before anybody worked at a task: what is so now, but
+/// for what a failed attempt at it has left.
+fn baseline(
+    journal: &[Record],
+    id: &str,
+    dirty: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut left: Option<&[String]> = None;
+    for record in journal.iter().rev() {
+        match &record.entry {
+            Entry::Passed { task, .. } if task.id == id && left.is_none() => break,
+            Entry::Cancelled | Entry::Completed { .. } => break,
+            Entry::Failed { task, changed, .. } if task.id == id && left.is_none() => {
+                left = Some(changed);
+            }
+            Entry::Opened { task, dirty: before, .. } if task.id == id => {
+                let left = left.unwrap_or_default();
+                let stood = |(path, now): (&String, &String)| {
+                    let digest = if left.contains(path) { before.get(path)? } else { now };
+                    Some((path.clone(), digest.clone()))
+                };
+                return dirty.iter().filter_map(stood).collect();
+            }
+            _ => {}
+        }
+    }
+    dirty.clone()
 }
 
 fn run_check(fields: &Fields, root: &Path) -> CheckRun {

@@ -109,7 +109,12 @@ pub fn definition() -> clap::Command {
 /// What a failure means to a script.
 fn exit_code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
-        if let Some(error) = cause.downcast_ref::<StoreError>() {
+        // What a transparent error wraps is not in the chain itself.
+        let in_store = match cause.downcast_ref::<AttemptError>() {
+            Some(AttemptError::Store(error)) => Some(error),
+            _ => cause.downcast_ref::<StoreError>(),
+        };
+        if let Some(error) = in_store {
             return match error {
                 StoreError::Corrupt { .. } | StoreError::Newer { .. } => exit::UNUSABLE,
                 StoreError::Busy { .. } => exit::BUSY,

@@ -111,12 +111,27 @@ impl Git {
     /// `None` if none of them has changed. Paths that the user ignores are
     /// committed too: whoever names them means them.
     pub fn commit(&self, paths: &[String], message: &str) -> Result<Option<String>, GitError> {
-        let list = paths.join("\0").into_bytes();
         let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        // git refuses the whole list for one path it does not know: one that is
+        // deleted and committed, or was staged and is gone.
+        let listed = |keep: &dyn Fn(&String) -> bool| -> Vec<u8> {
+            let kept: Vec<&str> =
+                paths.iter().filter(|path| keep(path)).map(String::as_str).collect();
+            kept.join("\0").into_bytes()
+        };
+        let before = self.changed()?;
+        let known = |path: &String| {
+            before.contains(path) || self.root.join(path).symlink_metadata().is_ok()
+        };
+        let list = listed(&known);
+        if list.is_empty() {
+            return Ok(None);
+        }
         self.write(&[&["add", "--all", "--force"], &from_list[..]].concat(), &list)?;
         failpoint::reached("after git add");
         let changed = self.changed()?;
-        if !changed.iter().any(|path| paths.contains(path)) {
+        let list = listed(&|path| changed.contains(path));
+        if list.is_empty() {
             return Ok(None);
         }
         self.write(

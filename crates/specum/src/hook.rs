@@ -253,6 +253,11 @@ fn release_in_state(store: &Store, session_id: &str) {
     let release = || -> Result<(), crate::store::StoreError> {
         let locked = store.lock()?;
         let Some(mut state) = locked.read()?.state else { return Ok(()) };
+        // Somebody else may have taken it since.
+        if !matches!(&state.owner, Some(Owner::Session { session_id: id, .. }) if id == session_id)
+        {
+            return Ok(());
+        }
         state.owner = None;
         let changes =
             Changes { state: StateChange::Write(state.to_object()), ..Changes::default() };

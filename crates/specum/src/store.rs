@@ -165,12 +165,19 @@ impl Store {
     fn read_state_once(&self) -> Option<Result<State, Corrupt>> {
         match files::read(&self.state_path(), state::MAX_BYTES) {
             Ok(bytes) => Some(State::parse(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.has_state().then(|| Err(Corrupt::Unreadable("a link to nothing".into())))
+            }
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                 Some(Err(Corrupt::TooLong))
             }
             Err(error) => Some(Err(Corrupt::Unreadable(error.to_string()))),
         }
+    }
+
+    /// Whether there is a state, in whatever shape.
+    pub fn has_state(&self) -> bool {
+        self.state_path().symlink_metadata().is_ok()
     }
 
     fn was_touched_just_now(&self) -> bool {

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let spec = spec(&project, args.spec.as_deref())?;
     let store = Store::of(&spec);
     let report = report(&spec, &store)?;
-    let was_running = store.state_path().exists();
+    let was_running = store.has_state();
     if was_running {
         let locked = store.lock()?;
         let changes = Changes { state: StateChange::Delete, ..Changes::default() };

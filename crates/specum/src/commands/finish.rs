@@ -30,7 +30,9 @@ pub(super) struct Args {
 }
 
 /// The most of a result that is looked at: its end, where the signal stands.
-const MAX_RESULT: u64 = 64 * 1024 * 1024;
+const KEPT_RESULT: usize = 16 * 1024 * 1024;
+/// How much is read before it is cut.
+const MAX_RESULT: u64 = 16 * 1024 * 1024;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
@@ -45,18 +47,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 fn read_result(args: &Args) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    match &args.result {
-        Some(path) => {
-            let file = std::fs::File::open(path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            file.take(MAX_RESULT).read_to_end(&mut bytes)?;
-        }
-        None => {
-            std::io::stdin().lock().take(MAX_RESULT).read_to_end(&mut bytes)?;
-        }
-    }
+    let bytes = match &args.result {
+        Some(path) => std::fs::File::open(path)
+            .and_then(end_of)
+            .with_context(|| format!("cannot read {}", path.display()))?,
+        None => end_of(std::io::stdin().lock()).context("cannot read the result")?,
+    };
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The end of a stream, within bounds.
+fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while stream.by_ref().take(MAX_RESULT).read_to_end(&mut bytes)? > 0 {
+        bytes.drain(..bytes.len().saturating_sub(KEPT_RESULT));
+    }
+    Ok(bytes)
 }
 
 fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 use serde_json::json;
 use specum_core::state::State;
 
-use super::{print, print_json, project};
+use super::{print, print_json, project, warn};
 use crate::exit;
 use crate::project::Spec;
 use crate::store::Store;
@@ -16,7 +16,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let project = project()?;
-    let active = project.current()?;
+    // Whoever has to mend the marker needs the names.
+    let active = project.current().unwrap_or_else(|error| {
+        warn(error);
+        None
+    });
     let specs = project.specs();
     let is_active = |spec: &Spec| active.as_ref() == Some(spec);
     if args.json {

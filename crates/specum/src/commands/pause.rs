@@ -51,6 +51,10 @@ fn happen(
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
     let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;
+    // Index and total follow the file; a missing one would set them to nothing.
+    if view.tasks.is_none() {
+        return Err(AttemptError::NoTasks(workspace.spec.shown.clone()).into());
+    }
     let was_blocked = state.blocked.is_some();
     let step = machine::step(state, &view.file(), event);
     locked.write_step(entry, &step)?;

@@ -24,3 +24,12 @@ mod docs;
 
 /// What the Stop hook answers, case by case.
 mod stop;
+
+/// Whatever stands in the files and comes in by the pipe.
+mod bad_input;
+
+/// Faults of earlier loops, by number.
+mod faults;
+
+/// What people and scripts type.
+mod verbs;

@@ -153,6 +153,25 @@ impl World {
         self.specum_with(&["hook", event], input.to_string().as_bytes())
     }
 
+    /// Hands the result of a task to the judge.
+    pub(crate) fn finish(&self, task: &str, result: &str) -> Call {
+        self.specum_with(&["finish", task], result.as_bytes())
+    }
+
+    /// The state of `test-spec` as it stands.
+    pub(crate) fn read_state(&self) -> Value {
+        serde_json::from_str(&self.read("specs/test-spec/.ralph-state.json")).expect("a state")
+    }
+
+    /// How many of this many stops in a row are blocked.
+    pub(crate) fn blocks(&self, stops: usize, fields: &Value) -> usize {
+        let blocked = |call: Call| {
+            assert_eq!(call.code, Some(0), "{}", call.stderr);
+            call.stdout.contains("\"decision\":\"block\"")
+        };
+        (0..stops).filter(|_| blocked(self.hook("stop", fields))).count()
+    }
+
     /// Makes the project a repository with everything in it committed.
     pub(crate) fn git_init(&self) {
         self.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -252,4 +271,10 @@ impl Call {
         assert_eq!(self.code, Some(i32::from(code)), "{}{}", self.stdout, self.stderr);
         self
     }
+}
+
+/// A named pipe, which nobody will ever write to.
+pub(crate) fn fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo is installed");
+    assert!(made.success(), "mkfifo {}", path.display());
 }
