@@ -279,6 +279,9 @@ fn the_cap_says_nothing_outside_execution_or_when_everything_is_done() {
     state["taskIndex"] = json!(2);
     world.state(&state);
     assert_eq!(world.stop().silent().stderr, "");
+    world.state(&capped());
+    let reason = world.stop().reason();
+    assert!(reason.contains("the state has not caught up"), "the index is behind: {reason}");
 }
 
 #[test]

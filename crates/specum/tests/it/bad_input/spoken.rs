@@ -69,13 +69,13 @@ fn fields_of_the_wrong_type_are_as_good_as_absent() {
 #[test]
 fn a_hundred_megabytes_of_input_are_read_to_the_end_and_left_unanswered() {
     let world = World::with_tasks(TWO);
-    let input = format!(
-        r#"{{"cwd":"{}","session_id":"s","x":"{}"}}"#,
-        world.root.display(),
-        "x".repeat(100 * 1024 * 1024)
-    );
-    let call = world.specum_with(&["hook", "stop"], input.as_bytes());
-    assert_eq!(call.silent().stderr, "");
+    let head = format!(r#"{{"cwd":"{}","session_id":"s""#, world.root.display());
+    let inside = format!(r#"{head},"x":"{}"}}"#, "x".repeat(100 * 1024 * 1024));
+    let behind = format!("{head}}}{}", " ".repeat(100 * 1024 * 1024));
+    for input in [inside, behind] {
+        let call = world.specum_with(&["hook", "stop"], input.as_bytes());
+        assert_eq!(call.silent().stderr, "");
+    }
     assert!(world.stop().reason().starts_with("Continue"), "it was the length");
 }
 
