@@ -58,6 +58,39 @@ pub enum Entry {
         /// attempt's work unless it changes further.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         dirty: BTreeMap<String, String>,
+        /// The branch; absent when HEAD is detached or there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        /// Which boxes were ticked, as [`crate::tasks::TaskFile::ticks`] says it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        ticks: String,
+    },
+    /// A sub-agent of a host works the attempt.
+    Delegated {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// The host's id of the call.
+        tool_use_id: String,
+    },
+    /// An executor of a batch has ended; its verdict waits for the others.
+    Reported {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// The end of what it said.
+        result: String,
+    },
+    /// An executor was told what is missing and works on in the same attempt.
+    SentBack {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// What is missing.
+        reasons: Vec<String>,
     },
     /// An attempt passed.
     Passed {
@@ -71,6 +104,9 @@ pub enum Entry {
         /// Files changed that the task does not name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outside: Vec<String>,
+        /// Boxes of other tasks that were ticked meanwhile, and opened again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unticked: Vec<String>,
         /// The end of the Verify command's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
@@ -90,6 +126,9 @@ pub enum Entry {
         changed: Vec<String>,
         /// Every layer that failed, in words.
         reasons: Vec<String>,
+        /// Boxes of other tasks that were ticked meanwhile, and opened again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unticked: Vec<String>,
         /// The end of the Verify command's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,

@@ -11,11 +11,13 @@
 //! - [`verify`] turns the evidence of an attempt into a verdict;
 //! - [`stop`] decides whether an agent may stop, with [`guard`] as its memory
 //!   and [`claim`] as its ear;
-//! - [`prompt`] writes what the model reads, [`progress`] what people read;
+//! - [`prompt`] and [`brief`] write what models read, [`progress`] what people
+//!   read;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats;
 //! - [`check`] is the lint of a task file.
 #![forbid(unsafe_code)]
 
+pub mod brief;
 pub mod check;
 pub mod claim;
 pub mod digest;

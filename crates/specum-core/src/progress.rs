@@ -82,6 +82,13 @@ pub fn add(text: &[u8], note: &Note) -> Vec<u8> {
     }
 }
 
+/// What stands in a section; empty if there is none.
+pub fn section(text: &[u8], section: Section) -> &[u8] {
+    let heading = section.heading().as_bytes();
+    let Some(start) = line::lines(text).find(|line| line.trimmed() == heading) else { return &[] };
+    section_end(text, section).map_or(&[], |end| text.get(start.end..end.at).unwrap_or_default())
+}
+
 /// The file without the last occurrence of a note.
 pub fn retract(text: &[u8], note: &Note) -> Vec<u8> {
     let ending = line::line_ending(text);
@@ -175,6 +182,14 @@ mod tests {
             added("## Learnings\n- a", &note(Section::Learnings, "- b")),
             "## Learnings\n- a\n- b\n"
         );
+    }
+
+    #[test]
+    fn a_section_is_what_stands_between_headings() {
+        let text = b"# P\n\n## Learnings\n\n- a\n### more\n- b\n\n## Blockers\n- c\n";
+        assert_eq!(section(text, Section::Learnings), b"\n- a\n### more\n- b\n");
+        assert_eq!(section(text, Section::Failed), b"");
+        assert_eq!(section(b"## Learnings", Section::Learnings), b"");
     }
 
     #[test]

@@ -184,6 +184,43 @@ impl<'a> TaskFile<'a> {
         self.tasks.iter().filter(|task| task.done).count()
     }
 
+    /// Which boxes are ticked, in runs: `x2.3` is two ticked and three open.
+    pub fn ticks(&self) -> String {
+        let runs = self.tasks.chunk_by(|a, b| a.done == b.done);
+        runs.map(|run| format!("{}{}", if run[0].done { 'x' } else { '.' }, run.len())).collect()
+    }
+
+    /// The tasks that are ticked now and were open when [`ticks`](Self::ticks)
+    /// was taken. None if tasks came or went meanwhile: then a person is at
+    /// work, and positions say nothing.
+    pub fn ticked_since(&self, ticks: &str) -> Vec<&Task> {
+        let mut before = Vec::new();
+        let mut mark = None;
+        let mut count = 0_usize;
+        for c in ticks.chars().chain(['.']) {
+            match c.to_digit(10) {
+                Some(digit) => count = count.saturating_mul(10).saturating_add(digit as usize),
+                None => {
+                    let fits = count <= self.tasks.len();
+                    before.extend(
+                        mark.into_iter()
+                            .flat_map(|m| std::iter::repeat_n(m, if fits { count } else { 0 })),
+                    );
+                    (mark, count) = (Some(c == 'x'), 0);
+                }
+            }
+        }
+        if before.len() != self.tasks.len() {
+            return Vec::new();
+        }
+        self.tasks
+            .iter()
+            .zip(before)
+            .filter(|(task, was)| task.done && !was)
+            .map(|(task, _)| task)
+            .collect()
+    }
+
     /// The task a person names: by id (`1.2`), by name (`#3`) or by 0-based
     /// index. In a file whose ids are bare numbers the id wins.
     pub fn by_address(&self, address: &str) -> Option<&Task> {

@@ -23,12 +23,13 @@ const BOUNDS: Bounds = Bounds { time: Duration::from_secs(600), output: 64 * 102
 const BUSY_TRIES: u32 = 8;
 
 /// specum's own files, which never enter a commit nor `git status`.
-const OWN_FILES: [&str; 8] = [
+const OWN_FILES: [&str; 9] = [
     ".current-spec",
     ".ralph-state.json",
     ".ralph-hook.json",
     ".ralph-journal.jsonl",
     ".ralph.lock",
+    ".ralph-check.lock",
     ".ralph-tmp-*",
     ".progress-task-*.md",
     ".specum-trash/",
@@ -87,6 +88,12 @@ impl Git {
     pub fn head(&self) -> Option<String> {
         let head = self.read(&["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
         Some(head.trim().to_owned())
+    }
+
+    /// The branch HEAD is on; `None` when it is detached.
+    pub fn branch(&self) -> Option<String> {
+        let branch = self.read(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()?;
+        Some(branch.trim().to_owned())
     }
 
     /// The paths that are changed, staged, deleted or new, below the root.

@@ -23,6 +23,7 @@ use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::{TaskEdit, TaskFile};
 use thiserror::Error;
 
+pub use self::lock::Lock;
 use crate::failpoint;
 use crate::files::{self, FileError};
 use crate::project::Spec;
@@ -31,6 +32,8 @@ use crate::project::Spec;
 const MAX_TEXT: u64 = 64 * 1024 * 1024;
 /// The longest notes of one executor that are merged.
 const MAX_PART: u64 = 256 * 1024;
+/// How long a check may keep others waiting: a batch of them.
+const CHECK_PATIENCE: Duration = Duration::from_secs(3000);
 /// How long a writer that does not rename may take to finish its file.
 const TORN_WRITE: Duration = Duration::from_secs(2);
 
@@ -203,6 +206,16 @@ impl Store {
         Ok(View { state, tasks: self.read_tasks()? })
     }
 
+    /// The progress file; empty if there is none.
+    pub fn read_progress(&self) -> Result<Vec<u8>, FileError> {
+        Ok(files::read_if_there(&self.progress_path(), MAX_TEXT)?.unwrap_or_default())
+    }
+
+    /// Waits until no other check of this spec runs, and keeps others waiting.
+    pub fn check_turn(&self) -> Result<Lock, StoreError> {
+        lock::acquire_within(&self.dir.join(".ralph-check.lock"), CHECK_PATIENCE)
+    }
+
     /// The records of the journal.
     pub fn read_journal(&self) -> Result<Vec<Record>, FileError> {
         let bytes = files::read_if_there(&self.journal_path(), 16 * MAX_TEXT)?;
@@ -247,7 +260,7 @@ impl Store {
 #[derive(Debug)]
 pub struct Locked<'s> {
     store: &'s Store,
-    _held: lock::Lock,
+    _held: Lock,
 }
 
 impl Locked<'_> {

@@ -209,6 +209,22 @@ fn only_the_own_tick_may_differ() {
     assert!(!same("- [ ] 1.1 a\n  - [ ] s\n", "- [ ] 1.1 a\n  - [x] s\n"));
 }
 
+#[test]
+fn ticks_made_meanwhile_are_told() {
+    let before = TaskFile::scan(b"- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n").ticks();
+    assert_eq!(before, "x1.2");
+    let named = |text: &str| -> Vec<String> {
+        TaskFile::scan(text.as_bytes()).ticked_since(&before).into_iter().map(Task::name).collect()
+    };
+    assert_eq!(named("- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 1.3 c\n"), ["1.2"]);
+    assert_eq!(named("- [ ] 1.1 a\n- [ ] 1.2 b\n- [x] 1.3 c\n"), ["1.3"]);
+    assert!(named("- [x] 1.2 b\n").is_empty(), "somebody has taken tasks away");
+    let file = TaskFile::scan(b"- [x] 1.1 a\n");
+    for nonsense in ["", "x", "x99999999999999999999", "..", "é4"] {
+        assert!(file.ticked_since(nonsense).is_empty(), "{nonsense}");
+    }
+}
+
 mod properties {
     use proptest::prelude::*;
 

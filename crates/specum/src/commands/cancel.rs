@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let project = project()?;
     let spec = spec(&project, args.spec.as_deref())?;
     let store = Store::of(&spec);
-    let report = report(&spec, &store)?;
+    let report = report(&spec, &store);
     let was_running = store.has_state();
     if was_running {
         let locked = store.lock()?;
@@ -69,9 +69,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 /// What stood before anything is cleaned up.
-fn report(spec: &Spec, store: &Store) -> anyhow::Result<serde_json::Value> {
+fn report(spec: &Spec, store: &Store) -> serde_json::Value {
     let state = store.read_state();
-    let tasks = store.read_tasks()?.unwrap_or_default();
+    // What cannot be read is no reason to go on with it.
+    let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
     let file = TaskFile::scan(&tasks);
     let phase = match &state {
         None => None,
@@ -79,14 +80,14 @@ fn report(spec: &Spec, store: &Store) -> anyhow::Result<serde_json::Value> {
         Some(Err(why)) => Some(format!("unknown (corrupt state: {why})")),
     };
     let state = state.and_then(Result::ok);
-    Ok(json!({
+    json!({
         "name": spec.name,
         "phase": phase,
         "done": file.done_count(),
         "total": file.tasks.len(),
         "taskIteration": state.as_ref().map(|state| state.task_iteration),
         "globalIteration": state.as_ref().map(|state| state.global_iteration),
-    }))
+    })
 }
 
 fn remove(project: &Project, spec: &Spec) -> anyhow::Result<PathBuf> {

@@ -8,7 +8,7 @@ use specum_core::machine::Start;
 use specum_core::tasks::short_title;
 
 use super::print;
-use crate::attempt::{Judged, Next, Opened, Workspace};
+use crate::attempt::{By, Judged, Next, Opened, Workspace};
 use crate::exit;
 use crate::git::Git;
 use crate::process::{self, Bounds};
@@ -67,7 +67,7 @@ fn work(workspace: &Workspace) -> anyhow::Result<()> {
                     let title = short_title(&attempt.key.title);
                     print(format!("  {}  {title}, attempt {}", attempt.key.id, attempt.attempt))?;
                     let result = play(&attempt, &workspace.spec.root);
-                    tell(&workspace.judge(&attempt, &result)?)?;
+                    tell(&workspace.judge(&attempt, &result, By::Verb)?)?;
                 }
             }
             Next::Complete => {

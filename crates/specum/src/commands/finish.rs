@@ -7,7 +7,7 @@ use specum_core::claim;
 use specum_core::machine::Signal;
 
 use super::{next, print, print_json, workspace};
-use crate::attempt::{Judged, Workspace};
+use crate::attempt::{By, Judged, Workspace};
 use crate::exit;
 
 /// Judge the result of a task: verify, tick, commit, go on
@@ -37,7 +37,7 @@ const MAX_RESULT: u64 = 16 * 1024 * 1024;
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
     let opened = workspace.opened(&args.task)?;
-    let judged = workspace.judge(&opened, &read_result(args)?)?;
+    let judged = workspace.judge(&opened, &read_result(args)?, By::Verb)?;
     if args.json {
         print_json(&as_json(&judged))?;
     } else {

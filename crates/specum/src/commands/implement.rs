@@ -15,7 +15,8 @@ pub(super) struct Args {
     /// Attempts for each task [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
-    /// Attempts in all [default: tasks × attempts × 2, at least 100]
+    /// Iteration at which the loop stops; every attempt is one [default: tasks ×
+    /// attempts × 2, at least 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_global_iterations: Option<u64>,
     /// Give a task that keeps failing a fix task instead of stopping

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Held until dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub struct Lock {
     _file: File,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, StoreError> {
     acquire_within(path, patience())
 }
 
-fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
+pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::File(FileError::new("lock", path, source));
     let file =
         File::options().create(true).write(true).truncate(false).open(path).map_err(failed)?;

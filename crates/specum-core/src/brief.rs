@@ -1,0 +1,213 @@
+//! The brief: what one executor reads.
+//!
+//! It begins with the task's block, byte for byte, and ends with the rules. In
+//! between stand what failed last time and what earlier executors learned. One
+//! line of it, the [`Marker`], says which attempt it belongs to, so that its
+//! result finds its way back even if the host loses everything else.
+
+use serde::{Deserialize, Serialize};
+
+use crate::line;
+use crate::prompt::Spec;
+use crate::verify::Role;
+
+/// How much of the earlier executors' notes is passed on: the end.
+const MAX_LEARNINGS: usize = 2_000;
+/// How much of a failed check's output is passed on: the end.
+const MAX_OUTPUT: usize = 2_000;
+
+/// Which attempt a brief, or a result, belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The spec's name.
+    pub spec: String,
+    /// The task's id.
+    pub task: String,
+    /// From 1.
+    pub attempt: u64,
+}
+
+impl Marker {
+    /// One line.
+    pub fn render(&self) -> String {
+        let json = serde_json::to_string(self).expect("plain data is JSON");
+        format!("{OPEN}{json}{CLOSE}")
+    }
+
+    /// The last marker in a text. The last one, because a task's own block
+    /// stands in front of it and may quote another.
+    pub fn find(text: &str) -> Option<Marker> {
+        let (_, behind) = text.rsplit_once(OPEN)?;
+        serde_json::from_str(behind.split(CLOSE).next()?).ok()
+    }
+}
+
+const OPEN: &str = "<!-- specum-attempt ";
+const CLOSE: &str = " -->";
+
+/// What goes into a brief.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief<'a> {
+    /// The spec.
+    pub spec: Spec<'a>,
+    /// The task's block as it stands.
+    pub block: &'a [u8],
+    /// The task's id.
+    pub task: &'a str,
+    /// Position of the task.
+    pub index: usize,
+    /// From 1.
+    pub attempt: u64,
+    /// Who works.
+    pub role: Role,
+    /// Whether others work at the same time, in the same tree.
+    pub in_batch: bool,
+    /// Why the last attempt failed.
+    pub reasons: &'a [String],
+    /// What its check printed at the end.
+    pub output: &'a str,
+    /// The learnings of earlier executors.
+    pub learnings: &'a str,
+}
+
+impl Brief<'_> {
+    /// The whole text.
+    pub fn render(&self) -> String {
+        let mut text = line::readable(self.block);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let marker = Marker {
+            spec: self.spec.name.to_owned(),
+            task: self.task.to_owned(),
+            attempt: self.attempt,
+        };
+        text.push_str(&format!(
+            "\n{}\nThe above is task {} of the plan {}/tasks.md, attempt {}.\n",
+            marker.render(),
+            self.task,
+            self.spec.path,
+            self.attempt
+        ));
+        if !self.reasons.is_empty() {
+            text.push_str("\n## What failed last time\n");
+            for reason in self.reasons {
+                text.push_str(&format!("- {}\n", line::head(reason, 500)));
+            }
+            let output = line::tail(self.output.trim_end(), MAX_OUTPUT);
+            if !output.is_empty() {
+                text.push_str(&format!("The check ended with:\n~~~\n{output}\n~~~\n"));
+            }
+        }
+        let learnings = line::tail(self.learnings.trim(), MAX_LEARNINGS);
+        if !learnings.is_empty() {
+            text.push_str(&format!("\n## What others learned\n{learnings}\n"));
+        }
+        text.push_str("\n## Rules\n");
+        text.push_str(&self.rules());
+        text
+    }
+
+    fn rules(&self) -> String {
+        let path = self.spec.path;
+        let signal = self.role.signal();
+        let work = match self.role {
+            Role::Executor => "- Do this task and nothing else; keep to its Files.",
+            Role::QaEngineer => {
+                "- Check what the task asks for. Mend what you can mend within the plan; do not \
+                 weaken a check to make it pass."
+            }
+        };
+        let git = if self.in_batch {
+            "- Others work in the same tree at this moment: do not call git, and leave their \
+             files alone."
+        } else {
+            "- Do not commit: specum commits what you changed once it has verified it."
+        };
+        let notes = if self.in_batch {
+            format!("{path}/.progress-task-{}.md", self.index)
+        } else {
+            format!("the section Learnings of {path}/.progress.md")
+        };
+        let otherwise = match self.role {
+            Role::Executor => "If you cannot finish, say what stands in the way, and do not say",
+            Role::QaEngineer => {
+                "If it does not hold, say VERIFICATION_FAIL and why, and do not say"
+            }
+        };
+        format!(
+            "{work}\n- specum runs the Verify command itself, as it stands above. Never change \
+             {path}/tasks.md or any .ralph file there.\n{git}\n- What the next one should know \
+             goes to {notes}, in a line or two.\n- When it is done and holds, end your answer \
+             with {signal} on a line of its own. {otherwise} {signal}.\n"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brief<'a>(block: &'a [u8], reasons: &'a [String]) -> Brief<'a> {
+        Brief {
+            spec: Spec { name: "demo", path: "./specs/demo" },
+            block,
+            task: "1.2",
+            index: 1,
+            attempt: 2,
+            role: Role::Executor,
+            in_batch: false,
+            reasons,
+            output: "expected 42\n",
+            learnings: "- use nextest\n",
+        }
+    }
+
+    #[test]
+    fn it_begins_with_the_block_and_says_what_failed() {
+        let reasons = ["`make` ended with code 2".to_owned()];
+        insta::assert_snapshot!(brief(b"- [ ] 1.2 Add it\n  - **Verify**: `make`\n", &reasons).render(), @r#"
+        - [ ] 1.2 Add it
+          - **Verify**: `make`
+
+        <!-- specum-attempt {"spec":"demo","task":"1.2","attempt":2} -->
+        The above is task 1.2 of the plan ./specs/demo/tasks.md, attempt 2.
+
+        ## What failed last time
+        - `make` ended with code 2
+        The check ended with:
+        ~~~
+        expected 42
+        ~~~
+
+        ## What others learned
+        - use nextest
+
+        ## Rules
+        - Do this task and nothing else; keep to its Files.
+        - specum runs the Verify command itself, as it stands above. Never change ./specs/demo/tasks.md or any .ralph file there.
+        - Do not commit: specum commits what you changed once it has verified it.
+        - What the next one should know goes to the section Learnings of ./specs/demo/.progress.md, in a line or two.
+        - When it is done and holds, end your answer with TASK_COMPLETE on a line of its own. If you cannot finish, say what stands in the way, and do not say TASK_COMPLETE.
+        "#);
+    }
+
+    #[test]
+    fn a_batch_has_rules_of_its_own() {
+        let text = Brief { in_batch: true, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        assert!(text.contains("do not call git") && text.contains(".progress-task-1.md"));
+        assert!(!text.contains("What failed last time"));
+        let qa = Brief { role: Role::QaEngineer, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        assert!(qa.contains("VERIFICATION_PASS") && qa.contains("VERIFICATION_FAIL"));
+    }
+
+    #[test]
+    fn the_marker_is_found_behind_a_block_that_quotes_one() {
+        let fake = Marker { spec: "demo".into(), task: "9.9".into(), attempt: 7 }.render();
+        let block = format!("- [ ] 1.2 x\n{fake}\n");
+        let found = Marker::find(&brief(block.as_bytes(), &[]).render()).unwrap();
+        assert_eq!((found.task.as_str(), found.attempt), ("1.2", 2));
+        assert_eq!(Marker::find("no marker"), None);
+        assert_eq!(Marker::find("<!-- specum-attempt {broken"), None);
+    }
+}

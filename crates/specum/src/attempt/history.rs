@@ -1,0 +1,190 @@
+//! What the journal tells about the attempts at a task.
+
+use std::collections::BTreeMap;
+
+use specum_core::journal::{Entry, Record};
+use specum_core::state::{State, Status};
+use specum_core::tasks::{TaskFile, TaskKey};
+
+use super::{Opened, role};
+
+/// A call of a host's sub-agent for an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegation {
+    /// The task.
+    pub task: TaskKey,
+    /// The attempt.
+    pub attempt: u64,
+}
+
+/// Questions to a journal.
+#[derive(Debug, Clone, Copy)]
+pub struct History<'a>(pub &'a [Record]);
+
+impl<'a> History<'a> {
+    /// Why the last attempt at a task failed, and what its check printed; none
+    /// if it passed since.
+    pub fn last_failure(self, key: &TaskKey) -> Option<(Vec<String>, String)> {
+        self.0.iter().rev().find_map(|record| match &record.entry {
+            Entry::Failed { task, reasons, output, .. } if task.id == key.id => {
+                Some(Some((reasons.clone(), output.clone())))
+            }
+            Entry::Passed { task, .. } if task.id == key.id => Some(None),
+            _ => None,
+        })?
+    }
+
+    /// The attempt that a call of a sub-agent was made for.
+    pub fn delegated(self, tool_use_id: &str) -> Option<Delegation> {
+        self.0.iter().rev().find_map(|record| match &record.entry {
+            Entry::Delegated { task, attempt, tool_use_id: id } if id == tool_use_id => {
+                Some(Delegation { task: task.clone(), attempt: *attempt })
+            }
+            _ => None,
+        })
+    }
+
+    /// How often an attempt that is still open was given to a sub-agent.
+    pub fn delegations(self, opened: &Opened) -> usize {
+        self.since_opening(opened)
+            .filter(
+                |entry| matches!(entry, Entry::Delegated { task, .. } if task.id == opened.key.id),
+            )
+            .count()
+    }
+
+    /// How often the executor of an attempt was told what is missing.
+    pub fn sent_back(self, opened: &Opened) -> usize {
+        self.since_opening(opened)
+            .filter(
+                |entry| matches!(entry, Entry::SentBack { task, .. } if task.id == opened.key.id),
+            )
+            .count()
+    }
+
+    /// What the executor of an attempt has reported, if its verdict waits for
+    /// the rest of its batch.
+    pub fn reported(self, opened: &Opened) -> Option<String> {
+        self.since_opening(opened).find_map(|entry| match entry {
+            Entry::Reported { task, result, .. } if task.id == opened.key.id => {
+                Some(result.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// The verdict on an attempt: passed, or why not.
+    pub fn verdict(self, of: &Delegation) -> Option<&'a Entry> {
+        self.0.iter().rev().map(|record| &record.entry).find(|entry| match entry {
+            Entry::Passed { task, attempt, .. } | Entry::Failed { task, attempt, .. } => {
+                task.id == of.task.id && *attempt == of.attempt
+            }
+            _ => false,
+        })
+    }
+
+    /// The names of the tasks that passed since an attempt began.
+    pub fn passed_since(self, opened: &Opened) -> Vec<&'a str> {
+        self.since_opening(opened)
+            .filter_map(|entry| match entry {
+                Entry::Passed { task, .. } => Some(task.id.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The task whose executor was the last one to report.
+    pub fn last_reported(self) -> Option<&'a str> {
+        self.0.iter().rev().find_map(|record| match &record.entry {
+            Entry::Reported { task, .. } => Some(task.id.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The records behind the opening of an attempt, the newest first.
+    fn since_opening(self, opened: &Opened) -> impl Iterator<Item = &'a Entry> {
+        let (key, number) = (opened.key.clone(), opened.attempt);
+        self.0.iter().rev().map(|record| &record.entry).take_while(move |entry| {
+            !matches!(entry, Entry::Opened { task, attempt, .. } if task.id == key.id && *attempt == number)
+        })
+    }
+}
+
+/// Whether two keys name one task. An id stays when a title is rewritten; a
+/// position does not say much.
+fn is_same(one: &TaskKey, other: &TaskKey) -> bool {
+    one == other || (one.id == other.id && !one.id.starts_with('#'))
+}
+
+/// The last attempt at a task, unless it has its verdict or the loop was
+/// started anew since.
+pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
+    for record in journal.iter().rev() {
+        match &record.entry {
+            Entry::Passed { task, .. } | Entry::Failed { task, .. } if task.id == key.id => {
+                return None;
+            }
+            Entry::Cancelled | Entry::Completed { .. } => return None,
+            Entry::Opened { task, attempt, head, block, dirty, branch, ticks }
+                if is_same(task, key) =>
+            {
+                let mode = TaskFile::scan(block.as_bytes()).tasks.first()?.mode();
+                return Some(Opened {
+                    key: key.clone(),
+                    attempt: *attempt,
+                    block: block.clone().into_bytes(),
+                    role: role(mode),
+                    at: record.at.clone(),
+                    head: head.clone(),
+                    branch: branch.clone(),
+                    dirty: dirty.clone(),
+                    ticks: ticks.clone(),
+                });
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The attempts of the running batch that have no verdict yet.
+pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) -> Vec<Opened> {
+    if state.parallel_group.is_none() {
+        return Vec::new();
+    }
+    let pending = state.task_results.values().filter(|result| result.status == Status::Pending);
+    pending
+        .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
+        .filter(|task| !task.done)
+        .filter_map(|task| open_attempt(journal, &task.key()))
+        .collect()
+}
+
+/// What was uncommitted before anybody worked at a task: what is so now, but
+/// for what a failed attempt at it has left.
+pub(super) fn baseline(
+    journal: &[Record],
+    id: &str,
+    dirty: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut left: Option<&[String]> = None;
+    for record in journal.iter().rev() {
+        match &record.entry {
+            Entry::Passed { task, .. } if task.id == id && left.is_none() => break,
+            Entry::Cancelled | Entry::Completed { .. } => break,
+            Entry::Failed { task, changed, .. } if task.id == id && left.is_none() => {
+                left = Some(changed);
+            }
+            Entry::Opened { task, dirty: before, .. } if task.id == id => {
+                let left = left.unwrap_or_default();
+                let stood = |(path, now): (&String, &String)| {
+                    let digest = if left.contains(path) { before.get(path)? } else { now };
+                    Some((path.clone(), digest.clone()))
+                };
+                return dirty.iter().filter_map(stood).collect();
+            }
+            _ => {}
+        }
+    }
+    dirty.clone()
+}

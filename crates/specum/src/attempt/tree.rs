@@ -1,0 +1,87 @@
+//! What an attempt changed in the user's tree.
+
+use std::collections::BTreeMap;
+
+use specum_core::digest::Digest;
+
+use super::{AttemptError, Opened, Workspace};
+use crate::files;
+use crate::git::Git;
+
+/// The largest changed file whose content is compared.
+const MAX_COMPARED: u64 = 64 * 1024 * 1024;
+
+impl Workspace {
+    /// The spec's own files that go into a task's commit.
+    pub(super) fn spec_files(&self, git: &Git) -> Vec<String> {
+        [self.store.tasks_path(), self.store.progress_path()]
+            .iter()
+            .filter(|path| path.exists())
+            .filter_map(|path| path.strip_prefix(&git.root).ok())
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// What the attempt changed: whatever is uncommitted now and was not, or
+    /// was different, and whatever it committed itself.
+    pub(super) fn changed_by(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+        let Ok(git) = &self.git else { return Ok(Vec::new()) };
+        let own = self.spec_files(git);
+        let mut changed: Vec<String> = self
+            .dirty()?
+            .into_iter()
+            .filter(|(path, digest)| opened.dirty.get(path) != Some(digest))
+            .map(|(path, _)| path)
+            .collect();
+        if let Some(head) = &opened.head {
+            changed.extend(git.changed_since(head)?);
+        }
+        let others = self.files_of_neighbours(opened)?;
+        changed.retain(|path| !own.contains(path) && !others.contains(path));
+        changed.sort();
+        changed.dedup();
+        Ok(changed)
+    }
+
+    /// The files that the others of a running batch have been given.
+    fn files_of_neighbours(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+        let view = self.store.read()?;
+        let batch = view.state.as_ref().filter(|state| state.parallel_group.is_some());
+        let Some(state) = batch else { return Ok(Vec::new()) };
+        let file = view.file();
+        let given = state
+            .task_results
+            .values()
+            .filter(|result| result.id != opened.key.id)
+            .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
+            .flat_map(|task| file.fields(task).files);
+        Ok(self.in_repository(given))
+    }
+
+    /// Paths that a task names, as git names them: the project may lie below
+    /// the root of its repository.
+    pub(super) fn in_repository(&self, files: impl IntoIterator<Item = String>) -> Vec<String> {
+        let below = self.git.as_ref().ok().and_then(|git| {
+            let below = self.spec.root.strip_prefix(&git.root).ok()?;
+            (!below.as_os_str().is_empty()).then_some(below)
+        });
+        let named = |file: String| match below {
+            Some(below) => below.join(file).to_string_lossy().into_owned(),
+            None => file,
+        };
+        files.into_iter().map(named).collect()
+    }
+
+    /// What is uncommitted, with a digest of each file.
+    pub(super) fn dirty(&self) -> Result<BTreeMap<String, String>, AttemptError> {
+        let Ok(git) = &self.git else { return Ok(BTreeMap::new()) };
+        let with_digest = |path: String| {
+            let digest = match files::read(&git.root.join(&path), MAX_COMPARED) {
+                Ok(bytes) => Digest::of(&bytes).hex(),
+                Err(error) => error.kind().to_string(),
+            };
+            (path, digest)
+        };
+        Ok(git.changed()?.into_iter().map(with_digest).collect())
+    }
+}
