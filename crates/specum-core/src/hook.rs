@@ -26,6 +26,22 @@ pub struct Input {
     pub source: Option<String>,
     /// Why a session ends: `clear`, `other`, …
     pub reason: Option<String>,
+    /// The tool that is, or was, called.
+    pub tool_name: Option<String>,
+    /// The host's id of the call.
+    pub tool_use_id: Option<String>,
+    /// What the tool is called with.
+    pub tool_input: Value,
+    /// What the tool answered.
+    pub tool_response: Value,
+    /// The sub-agent this is about, or that called; empty for the host's own.
+    pub agent_type: Option<String>,
+    /// Where the host keeps the sub-agent's transcript.
+    pub agent_transcript_path: Option<String>,
+    /// The slash command, such as `ralph-specum:implement`.
+    pub command_name: Option<String>,
+    /// Its arguments, as typed.
+    pub command_args: Option<String>,
 }
 
 impl Input {
@@ -45,8 +61,44 @@ impl Input {
             }),
             source: text("source"),
             reason: text("reason"),
+            tool_name: text("tool_name"),
+            tool_use_id: text("tool_use_id"),
+            tool_input: value["tool_input"].clone(),
+            tool_response: value["tool_response"].clone(),
+            agent_type: text("agent_type"),
+            agent_transcript_path: text("agent_transcript_path"),
+            command_name: text("command_name"),
+            command_args: text("command_args"),
         })
     }
+}
+
+/// Arguments as a person types them behind a command: separated by blanks and
+/// line ends, with quotes and backslashes as in a shell, and nothing else that
+/// a shell would do. `None` if a quote is not closed.
+pub fn split_arguments(text: &str) -> Option<Vec<String>> {
+    let mut arguments = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' | '"' => {
+                let quoted = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        end if end == c => break,
+                        '\\' if c == '"' => quoted.push(chars.next()?),
+                        other => quoted.push(other),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            blank if blank.is_whitespace() => arguments.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    arguments.extend(word);
+    Some(arguments)
 }
 
 /// What a Stop hook answers.
@@ -128,6 +180,23 @@ mod tests {
         for text in ["", "x", "[]", "3", "{}", r#"{"cwd":7}"#, r#"{"cwd":""}"#] {
             assert_eq!(Input::parse(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_are_split_and_nothing_else_happens_to_them() {
+        let split = |text: &str| split_arguments(text).unwrap();
+        assert_eq!(
+            split(r#"demo --max 3  "a b" 'c "d"' e\ f "#),
+            ["demo", "--max", "3", "a b", "c \"d\"", "e f"]
+        );
+        assert_eq!(
+            split("$(touch x) `id` ;rm #1\nnext ''"),
+            ["$(touch", "x)", "`id`", ";rm", "#1", "next", ""]
+        );
+        assert_eq!(split("```"), ["```"]);
+        assert_eq!(split(""), Vec::<String>::new());
+        assert_eq!(split_arguments("'open"), None);
+        assert_eq!(split_arguments("end\\"), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! under two kilobytes beside it.
 
 use crate::line;
+use crate::machine::Due;
 use crate::plan::Unit;
 use crate::state::State;
 use crate::tasks::{Task, TaskFile, short_title};
@@ -185,6 +186,63 @@ fn resume(file: Option<&TaskFile<'_>>, unit: &Unit) -> String {
                 ],
             )
         }
+    }
+}
+
+/// What a coordinator reads when a loop is started in its session.
+pub fn coordinator(spec: Spec<'_>) -> String {
+    fill(include_str!("../prompts/coordinator.md"), &[("spec", spec.name), ("path", spec.path)])
+}
+
+/// A task that is due, for a coordinator.
+#[derive(Debug, Clone, Copy)]
+pub struct DueTask<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// Who works it.
+    pub role: Role,
+    /// From 1.
+    pub attempt: u64,
+}
+
+/// What there is to say when nothing is left.
+pub const ALL_DONE: &str = "Every task is done.";
+
+/// Why nothing is due although boxes are open, and what a person can do.
+pub fn waiting(due: &Due) -> String {
+    match due {
+        Due::Paused => "Paused: `specum resume` lets it go on.".into(),
+        Due::Blocked(reason) => {
+            format!(
+                "Blocked: {reason}\nMend it, then `specum resume` gives the task another round."
+            )
+        }
+        Due::Capped => {
+            "All attempts are used. Look into .progress.md, then `specum implement` goes on.".into()
+        }
+        Due::Work(_) | Due::Complete => String::new(),
+    }
+}
+
+/// What a coordinator is to call next.
+pub fn due(tasks: &[DueTask<'_>]) -> String {
+    let calls: String = tasks
+        .iter()
+        .map(|task| {
+            let (id, title, agent) = (task.id, short_title(task.title), agent(task.role));
+            let again = if task.attempt > 1 {
+                format!(", attempt {}", task.attempt)
+            } else {
+                String::new()
+            };
+            format!("- `task {id}` for `ralph-specum:{agent}`: {title}{again}\n")
+        })
+        .collect();
+    match tasks.len() {
+        1 => format!("Due now, one Agent call:\n{calls}"),
+        count => format!("Due now, {count} Agent calls in one message:\n{calls}"),
     }
 }
 
@@ -393,6 +451,27 @@ mod tests {
         assert!(missing.contains("tasks.md is missing") && missing.contains("spec-executor"));
         let done = prompt("- [x] 1.1 a\n", Notice::None);
         assert!(done.contains("Every box of tasks.md is ticked") && done.contains("specum next"));
+    }
+
+    #[test]
+    fn the_coordinator_prompt_is_short_and_names_the_rules() {
+        let text = coordinator(SPEC);
+        assert!(text.len() < 2_500, "{}", text.len());
+        for word in [
+            "spec-executor",
+            "qa-engineer",
+            "ALL_TASKS_COMPLETE",
+            "./specs/demo/tasks.md",
+            "task <id>",
+        ] {
+            assert!(text.contains(word), "{word}");
+        }
+        let one = DueTask { id: "1.2", title: "Add it", role: Role::Executor, attempt: 2 };
+        assert_eq!(
+            due(&[one]),
+            "Due now, one Agent call:\n- `task 1.2` for `ralph-specum:spec-executor`: Add it, attempt 2\n"
+        );
+        assert!(due(&[one, one]).starts_with("Due now, 2 Agent calls in one message:\n"));
     }
 
     #[test]

@@ -15,12 +15,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use specum_core::brief::Brief;
 use specum_core::check;
+use specum_core::claim;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Due, Event, Start};
 use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
-use specum_core::prompt::Spec as PromptSpec;
+use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
 use specum_core::state::{Owner, State};
 use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
@@ -262,6 +263,52 @@ impl Workspace {
             if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
         }
         Ok(opened)
+    }
+
+    /// Opens what is due and tells a coordinator what to call.
+    pub fn announce(&self) -> Result<String, AttemptError> {
+        Ok(match self.open()? {
+            Next::Work(attempts) => {
+                let due: Vec<DueTask<'_>> = attempts
+                    .iter()
+                    .map(|opened| DueTask {
+                        id: &opened.key.id,
+                        title: &opened.key.title,
+                        role: opened.role,
+                        attempt: opened.attempt,
+                    })
+                    .collect();
+                prompt::due(&due)
+            }
+            Next::Complete => {
+                let word = claim::ALL_TASKS_COMPLETE;
+                format!("{} Say {word} alone on a line, and stop.\n", prompt::ALL_DONE)
+            }
+            Next::Wait(due) => format!("{}\nTell the person, and stop.\n", prompt::waiting(&due)),
+        })
+    }
+
+    /// Judges the attempts that have reported and wait for their verdict: once
+    /// the last of a batch has, or when the judge before was cut off.
+    pub fn judge_reported(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
+        let view = self.store.read()?;
+        let Some(state) = &view.state else { return Ok(Vec::new()) };
+        let journal = self.store.read_journal()?;
+        let running = history::running(state, &view.file(), &journal);
+        let reports: Option<Vec<(Opened, String)>> = running
+            .into_iter()
+            .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
+            .collect();
+        let mut judged = Vec::new();
+        for (opened, result) in reports.unwrap_or_default() {
+            match self.judge(&opened, &result, by) {
+                Ok(verdict) => judged.push(verdict),
+                // Another judge was faster with this one.
+                Err(AttemptError::NotOpen(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(judged)
     }
 
     /// What an executor is to read.

@@ -28,6 +28,7 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::hook;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::session::{self, Pending};
 use crate::store::StoreError;
 
 /// Runs a written plan to its end
@@ -75,9 +76,51 @@ struct HookArgs {
     event: String,
 }
 
+/// The verbs that are slash commands in a host.
+const SESSION_VERBS: [&str; 7] =
+    ["implement", "cancel", "status", "pause", "resume", "switch", "help"];
+
+/// Whether a verb is a slash command in a host.
+pub(crate) fn is_session_verb(verb: &str) -> bool {
+    SESSION_VERBS.contains(&verb)
+}
+
+/// Checks the arguments of a verb and gives the spec they name, or says what is
+/// wrong with them.
+pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<String>, String> {
+    if verb == "help" {
+        return Ok(None);
+    }
+    let line = ["specum", verb].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
+    let cli = Cli::try_parse_from(line).map_err(|error| error.render().to_string())?;
+    Ok(match cli.verb {
+        Verb::Implement(args) => args.spec,
+        Verb::Cancel(args) => args.spec,
+        Verb::Status(args) => args.spec,
+        Verb::Pause(args) => args.spec,
+        Verb::Resume(args) => args.spec,
+        Verb::Switch(args) => Some(args.spec),
+        _ => None,
+    })
+}
+
+/// The command line. Behind `--from-session` stands a verb whose arguments were
+/// typed in a host and kept by its hook, because they must not pass through a
+/// shell.
+fn command_line() -> Vec<std::ffi::OsString> {
+    let mut line: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if line.len() == 3 && line[1] == "--from-session" {
+        line.remove(1);
+        let verb = line[1].to_string_lossy().into_owned();
+        let pending = session::current().and_then(|id| Pending::take(&id, &verb));
+        line.extend(pending.into_iter().flat_map(|pending| pending.arguments).map(Into::into));
+    }
+    line
+}
+
 /// Runs the program on its command line.
 pub fn run() -> ExitCode {
-    let outcome = match Cli::parse().verb {
+    let outcome = match Cli::parse_from(command_line()).verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Switch(args) => switch::run(&args),

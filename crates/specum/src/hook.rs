@@ -5,6 +5,9 @@
 //! standard output, so that the host works on as if it were not there. The
 //! Stop hook takes no lock and starts no process, thread or runtime.
 
+mod agent;
+mod command;
+
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +27,15 @@ use crate::project::{Project, Spec, SpecError};
 use crate::store::Store;
 
 /// The events that are answered.
-pub const EVENTS: [&str; 3] = ["stop", "session-start", "session-end"];
+pub const EVENTS: [&str; 7] = [
+    "stop",
+    "session-start",
+    "session-end",
+    "prompt",
+    "pre-tool-use",
+    "post-tool-use",
+    "subagent-stop",
+];
 
 /// The longest input worth reading.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
@@ -35,6 +46,10 @@ pub fn run(event: &str) -> ExitCode {
         "stop" => stop,
         "session-start" => session_start,
         "session-end" => session_end,
+        "prompt" => command::expansion,
+        "pre-tool-use" => agent::before_call,
+        "post-tool-use" => agent::after_call,
+        "subagent-stop" => agent::end_of_agent,
         unknown => {
             log(&format!("unknown hook `{unknown}`; the hooks are {}", EVENTS.join(", ")));
             // Not 2: hosts take that for "do not stop".
@@ -65,14 +80,16 @@ fn log(line: &str) {
     let _ = io::stderr().lock().write_all(format!("{mark}{line}\n").as_bytes());
 }
 
-/// The active spec of the project a session works in, unless the user has
-/// turned the hooks off.
-fn active_spec(cwd: &str) -> Option<(Project, Spec)> {
+/// The project a session works in, unless the user has turned the hooks off.
+fn project_of(cwd: &str) -> Option<Project> {
     let home = std::env::var_os("HOME");
     let project = Project::find(Path::new(cwd), home.as_deref().map(Path::new))?;
-    if !project.settings.enabled {
-        return None;
-    }
+    project.settings.enabled.then_some(project)
+}
+
+/// The active spec of that project.
+fn active_spec(cwd: &str) -> Option<(Project, Spec)> {
+    let project = project_of(cwd)?;
     match project.current() {
         Ok(spec) => spec.map(|spec| (project, spec)),
         Err(SpecError::NotFound { .. }) => None,

@@ -7,7 +7,8 @@
 //! - [`process`] is the only module that starts other programs, [`git`] the
 //!   only one that starts `git`;
 //! - [`attempt`] opens an attempt at a task and judges its result;
-//! - [`hook`] answers a host, [`commands`] a person.
+//! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
+//!   slash command was given from the one to the other.
 
 pub mod attempt;
 pub mod commands;
@@ -17,6 +18,7 @@ pub mod git;
 pub mod hook;
 pub mod process;
 pub mod project;
+pub mod session;
 pub mod store;
 
 mod failpoint;

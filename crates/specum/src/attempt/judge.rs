@@ -31,7 +31,10 @@ pub enum By<'a> {
     /// A host's session, whose executor can still mend something. It must own
     /// the spec when the verdict is written: the judge of a killed host may
     /// live on.
-    Session(&'a str),
+    Executor(&'a str),
+    /// The same for an executor that has ended long ago, as the others of its
+    /// batch have.
+    Batch(&'a str),
 }
 
 /// An attempt that was judged.
@@ -108,7 +111,9 @@ impl Workspace {
             unticked: foreign.iter().map(|key| key.id.clone()).collect(),
             changed: changed.clone(),
         };
-        if by != By::Verb && can_mend(&judged.verdict, History(&journal).sent_back(opened)) {
+        if matches!(by, By::Executor(_))
+            && can_mend(&judged.verdict, History(&journal).sent_back(opened))
+        {
             locked.record(Entry::SentBack {
                 task: opened.key.clone(),
                 attempt: opened.attempt,
@@ -149,10 +154,12 @@ impl Workspace {
             return Err(AttemptError::NotOpen(opened.key.id.clone()));
         }
         match by {
-            By::Session(session) if !holds(state, &self.store.read_memory(), session) => {
+            By::Executor(session) | By::Batch(session)
+                if !holds(state, &self.store.read_memory(), session) =>
+            {
                 Err(AttemptError::NotYours(self.spec.name.clone()))
             }
-            By::Session(_) | By::Verb => Ok(()),
+            By::Executor(_) | By::Batch(_) | By::Verb => Ok(()),
         }
     }
 

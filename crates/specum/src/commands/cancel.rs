@@ -22,7 +22,7 @@ use crate::store::Store;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Move the spec's folder to the trash
     #[arg(long)]
     remove: bool,

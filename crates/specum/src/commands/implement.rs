@@ -1,8 +1,12 @@
 use serde_json::json;
 use specum_core::machine::Start;
+use specum_core::prompt::{self, Spec};
+use specum_core::state::Owner;
 
 use super::{next, print, print_json, workspace};
 use crate::exit;
+use crate::process;
+use crate::session;
 
 /// Start working the tasks of a spec, or go on with them
 ///
@@ -11,7 +15,7 @@ use crate::exit;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Attempts for each task [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
@@ -29,7 +33,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    let session = session::current();
+    let owner =
+        session.clone().map(|session_id| Owner::Session { session_id, process: process::host() });
     let view = workspace.start(Start {
+        owner,
         max_task_iterations: args.max_task_iterations,
         max_global_iterations: args.max_global_iterations,
         recovery_mode: args.recovery_mode.then_some(true),
@@ -40,6 +48,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.json {
         print_json(&json!({"name": workspace.spec.name, "done": done, "total": total}))?;
         return Ok(exit::OK);
+    }
+    if session.is_some() {
+        let spec = Spec { name: &workspace.spec.name, path: &workspace.spec.shown };
+        print(prompt::coordinator(spec))?;
+        return print(workspace.announce()?.trim_end()).map(|()| exit::OK);
     }
     print(format!("{}: {done} of {total} tasks done", workspace.spec.name))?;
     if total == 0 {

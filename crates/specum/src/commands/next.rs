@@ -1,10 +1,11 @@
 use serde_json::{Value, json};
+use specum_core::claim;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
 
 use super::{print, print_json, workspace};
-use crate::attempt::{Next, Opened, Workspace};
+use crate::attempt::{By, Next, Opened, Workspace};
 use crate::exit;
 
 /// Open the next task, or group of tasks, and print it
@@ -21,6 +22,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    // A verdict that a host's time limit cut off.
+    workspace.judge_reported(By::Verb)?;
     if args.json { show_json(&workspace) } else { show(&workspace) }
 }
 
@@ -47,11 +50,11 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
             Ok(exit::OK)
         }
         Next::Complete => {
-            print("\nEvery task is done.\n\nALL_TASKS_COMPLETE")?;
+            print(format!("\n{}\n\n{}", prompt::ALL_DONE, claim::ALL_TASKS_COMPLETE))?;
             Ok(exit::OK)
         }
         Next::Wait(due) => {
-            print(format!("\n{}", waiting(&due)))?;
+            print(format!("\n{}", prompt::waiting(&due)))?;
             Ok(exit::STOPPED)
         }
     }
@@ -82,23 +85,9 @@ fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
                 Due::Blocked(_) => "blocked",
                 _ => "capped",
             };
-            (json!({"due": kind, "message": waiting(&due)}), exit::STOPPED)
+            (json!({"due": kind, "message": prompt::waiting(&due)}), exit::STOPPED)
         }
     };
     print_json(&value)?;
     Ok(code)
-}
-
-fn waiting(due: &Due) -> String {
-    match due {
-        Due::Paused => "Paused: `specum resume` lets it go on.".into(),
-        Due::Blocked(reason) => {
-            format!(
-                "Blocked: {reason}\nMend it, then `specum resume` gives the task another round."
-            )
-        }
-        _ => {
-            "All attempts are used. Look into .progress.md, then `specum implement` goes on.".into()
-        }
-    }
 }

@@ -13,7 +13,7 @@ use crate::exit;
 #[derive(Debug, clap::Args)]
 pub(super) struct PauseArgs {
     /// Name or path; the active spec if left out
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -25,7 +25,7 @@ pub(super) struct PauseArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeArgs {
     /// Name or path; the active spec if left out
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -14,7 +14,7 @@ use crate::store::{Store, StoreError};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,

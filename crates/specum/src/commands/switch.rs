@@ -9,7 +9,7 @@ use crate::git::Git;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Its name, or its path if the name is not enough
-    spec: String,
+    pub(super) spec: String,
     /// Print JSON
     #[arg(long)]
     json: bool,

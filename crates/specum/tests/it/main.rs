@@ -16,6 +16,9 @@ mod host_smoke;
 /// The plugin in the real Claude Code.
 mod claude_loop;
 
+/// Coordinator, executors and judge in the real Claude Code.
+mod session;
+
 /// The store, killed at every step and shared by many.
 mod transaction;
 

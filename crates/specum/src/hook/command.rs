@@ -1,0 +1,58 @@
+//! `specum hook prompt`: a slash command of the plugin is about to run.
+//!
+//! The host hands over the arguments as JSON, before any shell sees them. A bad
+//! one ends the command here, with a clear text and without a call of the
+//! model; good ones are kept for the command itself.
+
+use specum_core::hook::{Input, Output, split_arguments};
+
+use super::{log, project_of};
+use crate::commands;
+use crate::process;
+use crate::session::Pending;
+use crate::store::Store;
+
+/// What a command of ours is called in the host.
+const PREFIX: &str = "ralph-specum:";
+
+pub(super) fn expansion(input: &Input) -> Option<String> {
+    let verb = input.command_name.as_deref()?.strip_prefix(PREFIX)?;
+    if !commands::is_session_verb(verb) {
+        return None;
+    }
+    let typed = input.command_args.as_deref().unwrap_or_default();
+    match prepare(input, verb, typed) {
+        Ok(()) => None,
+        Err(reason) => {
+            let system_message = format!("/{PREFIX}{verb} was not run");
+            Some(Output::Block { reason, system_message }.render())
+        }
+    }
+}
+
+fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
+    let arguments = split_arguments(typed)
+        .ok_or_else(|| format!("/{PREFIX}{verb}: a quote is not closed in: {typed}"))?;
+    let spec = commands::named_spec(verb, &arguments)?;
+    let project = project_of(&input.cwd)
+        .ok_or("no specs in this folder or above; a plan is a file specs/<name>/tasks.md")?;
+    let spec = match spec {
+        Some(name) => Some(project.spec(&name).map_err(|error| error.to_string())?),
+        None => project.current().map_err(|error| error.to_string())?,
+    };
+    if verb == "implement" {
+        let spec = spec.ok_or("no spec is active; /ralph-specum:switch <spec> makes one so")?;
+        let tasks = Store::of(&spec).read_tasks().map_err(|error| error.to_string())?;
+        tasks.ok_or(format!("{} has no tasks.md; write one first", spec.shown))?;
+    }
+    let Some(session_id) = input.session_id.clone() else { return Ok(()) };
+    let pending =
+        Pending { session_id, verb: verb.to_owned(), arguments, process: process::host() };
+    if let Err(error) = pending.keep() {
+        // The command would run without its arguments, which is worse than not
+        // at all.
+        log(&error.to_string());
+        return Err(error.to_string());
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! What a host's session has said and a later command of it is to know.
+//!
+//! A slash command's arguments must never pass through a shell, so the hook
+//! that sees them keeps them here, below `$XDG_STATE_HOME/specum`, under the
+//! session's id; the command itself picks them up, once.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use specum_core::digest::Digest;
+use specum_core::state::Process;
+
+use crate::files::{self, FileError};
+
+/// The variable in which Claude Code tells its children the session's id.
+pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// The longest file of a session worth reading.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A slash command that is about to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// The session.
+    pub session_id: String,
+    /// The verb.
+    pub verb: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+}
+
+impl Pending {
+    /// Keeps a command for the session's next call.
+    pub fn keep(&self) -> Result<(), FileError> {
+        let Some(path) = path_of(&self.session_id) else { return Ok(()) };
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
+        }
+        files::write(&path, &serde_json::to_vec(self).expect("plain data is JSON"))
+    }
+
+    /// Takes what the session has kept for a verb, if it has.
+    pub fn take(session_id: &str, verb: &str) -> Option<Pending> {
+        let path = path_of(session_id)?;
+        let bytes = files::read(&path, MAX_BYTES).ok()?;
+        files::remove(&path).ok()?;
+        let pending: Pending = serde_json::from_slice(&bytes).ok()?;
+        (pending.verb == verb && pending.session_id == session_id).then_some(pending)
+    }
+}
+
+/// The session this process was started in, if it was.
+pub fn current() -> Option<String> {
+    std::env::var(SESSION_VARIABLE).ok().filter(|id| !id.is_empty())
+}
+
+/// specum's own folder for what belongs to no project.
+fn state_home() -> Option<PathBuf> {
+    let set =
+        std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));
+    set.or_else(home).map(|base| base.join("specum"))
+}
+
+/// A session's id is the host's and may be anything; its digest is a file name.
+fn path_of(session_id: &str) -> Option<PathBuf> {
+    let name = Digest::of(session_id.as_bytes()).hex();
+    Some(state_home()?.join("sessions").join(format!("{name}.json")))
+}

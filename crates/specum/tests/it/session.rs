@@ -1,0 +1,224 @@
+//! A whole spec in one session of the real Claude Code: the scripted model
+//! plays coordinator and executors, specum does everything else.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use specum_core::brief::Marker;
+
+use crate::host::{self, ClaudeRun, Outcome};
+use crate::model::{Block, Gate, Model, Reply, Request};
+use crate::world::{SPECUM, World};
+
+const PLAN: &str = "\
+# Plan
+
+## Phase 1: Build
+
+- [ ] 1.1 First
+  - **Files**: done-1.1
+  - **Verify**: `test -f done-1.1`
+  - **Commit**: `feat: first`
+- [ ] 1.2 [P] Beside
+  - **Files**: done-1.2
+  - **Verify**: `test -f done-1.2`
+- [ ] 1.3 [P] Beside
+  - **Files**: done-1.3
+  - **Verify**: `test -f done-1.3`
+- [ ] 1.4 [P] Beside
+  - **Files**: done-1.4
+  - **Verify**: `test -f done-1.4`
+
+## Phase 2: Check
+
+- [ ] V1 [VERIFY] All there
+  - **Verify**: `test -f done-1.1 && test -f done-1.4`
+- [ ] 2.1 Wrong at first
+  - **Verify**: `cat done-2.1` shows 42
+- [ ] 2.2 Says too much
+  - **Verify**: `true`
+";
+
+fn plugin() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum")
+}
+
+fn project(plan: &str) -> World {
+    let world = World::empty();
+    world.write("specs/demo/tasks.md", plan);
+    world.write("specs/.current-spec", "demo\n");
+    world.git_init();
+    world
+}
+
+fn run(program: &Path, world: &World, model: &Model, prompt: &str) -> Outcome {
+    ClaudeRun::new(program, &model.url(), &world.root, prompt)
+        .plugin_dir(&plugin())
+        .path(Path::new(SPECUM).parent().unwrap())
+        .run()
+}
+
+/// What the coordinator has just been told: its prompt or its calls' results.
+fn told(request: &Request) -> String {
+    let results = request.tool_results();
+    if results.is_empty() {
+        return request.last_user_text();
+    }
+    results.into_iter().map(|result| result.text).collect::<Vec<_>>().join("\n")
+}
+
+/// A coordinator that calls what it is told to call.
+fn coordinate(request: &Request) -> Reply {
+    let told = told(request);
+    if told.contains("Every task is done.") {
+        return Reply::text("ALL_TASKS_COMPLETE");
+    }
+    let Some((_, due)) = told.rsplit_once("Due now") else {
+        return Reply::text("I do not know what to do.");
+    };
+    let calls = due.split("- `task ").skip(1).map(|rest| {
+        let id = rest.split('`').next().unwrap_or_default();
+        let agent = rest.split("for `").nth(1).and_then(|rest| rest.split('`').next());
+        Block::tool(
+            "Agent",
+            json!({
+                "description": "next",
+                "prompt": format!("task {id}"),
+                "subagent_type": agent.unwrap_or("general-purpose"),
+            }),
+        )
+    });
+    Reply::message(calls.collect())
+}
+
+fn task_of(request: &Request) -> String {
+    let brief = request.user_texts().concat();
+    Marker::find(&brief).map_or_else(String::new, |marker| marker.task)
+}
+
+fn bash(command: &str) -> Reply {
+    Reply::tool("Bash", json!({"command": command}))
+}
+
+/// An executor: makes its file, and says so. 2.1 is wrong at first, 2.2 admits
+/// something that it should not.
+fn execute(request: &Request) -> Reply {
+    let id = task_of(request);
+    match (id.as_str(), request.assistant_turns()) {
+        ("V1", _) => Reply::text("Both are there.\n\nVERIFICATION_PASS"),
+        ("2.1", 0) => bash("echo 41 > done-2.1"),
+        ("2.1", 1) => Reply::text("Computed.\n\nTASK_COMPLETE"),
+        ("2.1", 2) => bash("echo 42 > done-2.1"),
+        ("2.2", 0) => Reply::text("The last step requires manual work.\n\nTASK_COMPLETE"),
+        ("2.1" | "2.2", _) => Reply::text("Now it holds.\n\nTASK_COMPLETE"),
+        (_, 0) => bash(&format!("touch done-{id}{}", note(request, &id))),
+        _ => Reply::text("Made it.\n\nTASK_COMPLETE"),
+    }
+}
+
+/// A line for the notes that the brief of a batch names.
+fn note(request: &Request, id: &str) -> String {
+    let brief = request.user_texts().concat();
+    match brief.split_once("goes to ./specs/demo/.progress-task-") {
+        Some((_, rest)) => {
+            let index = rest.split('.').next().unwrap_or_default();
+            format!("; echo '- {id} learned something' > specs/demo/.progress-task-{index}.md")
+        }
+        None => String::new(),
+    }
+}
+
+fn journal(world: &World) -> Vec<Value> {
+    let text = world.read("specs/demo/.ralph-journal.jsonl");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn tasks_in(journal: &[Value], event: &str) -> Vec<String> {
+    let of_event = journal.iter().filter(|record| record["event"] == event);
+    of_event.map(|record| record["task"]["id"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn one_command_works_a_whole_spec() {
+    let Some(program) = host::claude() else { return };
+    let world = project(PLAN);
+    let together = Gate::new(3);
+    let model = Model::start(move |request| {
+        if !request.is_subagent() {
+            return coordinate(request);
+        }
+        let id = task_of(request);
+        let first_of_group =
+            ["1.2", "1.3", "1.4"].contains(&id.as_str()) && request.assistant_turns() == 0;
+        if first_of_group {
+            together.arrive();
+            return execute(request).after(&together);
+        }
+        execute(request)
+    });
+
+    let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+    assert_eq!(
+        outcome.result()["result"],
+        "ALL_TASKS_COMPLETE",
+        "{:?}",
+        world.read("specs/demo/tasks.md")
+    );
+    assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
+    assert!(!world.path("specs/demo/.ralph-state.json").exists());
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+
+    // Each task's work, tick and note in a commit of its own.
+    let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+    let tasks: Vec<&str> = tasks.split_whitespace().collect();
+    assert_eq!(tasks, ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
+    let first = world.git(&["show", "--name-only", "--format=%s", "HEAD~6"]);
+    assert_eq!(first, "feat: first\n\ndone-1.1\nspecs/demo/.progress.md\nspecs/demo/tasks.md\n");
+    for (n, task) in ["1.2", "1.3", "1.4"].iter().enumerate() {
+        let files = world.git(&["show", "--name-only", "--format=", &format!("HEAD~{}", 5 - n)]);
+        assert!(files.contains(&format!("done-{task}\n")), "{files}");
+        assert_eq!(files.matches("done-").count(), 1, "{files}");
+    }
+
+    // The story.
+    let progress = world.read("specs/demo/.progress.md");
+    let done: Vec<&str> = progress.lines().filter(|line| line.contains("(attempt 1)")).collect();
+    assert_eq!(done.len(), 7, "{progress}");
+    let learned: Vec<&str> =
+        progress.lines().filter(|line| line.contains("learned something")).collect();
+    assert_eq!(
+        learned,
+        ["- 1.2 learned something", "- 1.3 learned something", "- 1.4 learned something"]
+    );
+    let journal = journal(&world);
+    assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
+    assert_eq!(tasks_in(&journal, "sent-back"), ["2.1", "2.2"], "mended within the same attempt");
+    assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
+    let mended: Vec<&Value> =
+        journal.iter().filter(|record| record["event"] == "sent-back").collect();
+    assert!(
+        mended[0]["reasons"][0].as_str().unwrap().contains("should print 42 and printed \"41\"")
+    );
+    assert!(
+        mended[1]["reasons"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("CONTRADICTION: claimed complete but")
+    );
+
+    // What it cost: about one request of the coordinator for each unit of work.
+    let requests = model.requests();
+    let main: Vec<&Request> = requests.iter().filter(|request| !request.is_subagent()).collect();
+    assert!(main.len() <= 7, "{} requests for 5 units", main.len());
+    let told: Vec<String> = main.iter().map(|request| told(request)).collect();
+    assert!(told[0].len() < 3 * 1024, "coordinator prompt: {}", told[0].len());
+    for (n, text) in told.iter().enumerate() {
+        let due = text.rsplit_once("Due now").map_or("", |(_, due)| due);
+        for task in &tasks[(2 + n * 3).min(tasks.len())..] {
+            assert!(!due.contains(&format!("task {task}`")), "{task} is not due in: {text}");
+        }
+    }
+    // The coordinator's history never holds a brief.
+    assert!(!main.last().unwrap().mentions("specum-attempt"));
+}
