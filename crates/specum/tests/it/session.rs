@@ -51,11 +51,14 @@ fn project(plan: &str) -> World {
     world
 }
 
-fn run(program: &Path, world: &World, model: &Model, prompt: &str) -> Outcome {
+fn claude(program: &Path, world: &World, model: &Model, prompt: &str) -> ClaudeRun {
     ClaudeRun::new(program, &model.url(), &world.root, prompt)
         .plugin_dir(&plugin())
         .path(Path::new(SPECUM).parent().unwrap())
-        .run()
+}
+
+fn run(program: &Path, world: &World, model: &Model, prompt: &str) -> Outcome {
+    claude(program, world, model, prompt).run()
 }
 
 /// What the coordinator has just been told: its prompt or its calls' results.
@@ -221,4 +224,225 @@ fn one_command_works_a_whole_spec() {
     }
     // The coordinator's history never holds a brief.
     assert!(!main.last().unwrap().mentions("specum-attempt"));
+}
+
+#[test]
+fn a_failed_task_of_a_group_alone_is_tried_again() {
+    let Some(program) = host::claude() else { return };
+    let world = project(
+        "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
+    );
+    let model = Model::start(|request| {
+        if !request.is_subagent() {
+            return coordinate(request);
+        }
+        let failed_before = request.user_texts().concat().contains("What failed last time");
+        match (task_of(request).as_str(), failed_before) {
+            ("1.2", false) => Reply::text("I forgot to make the file.\n\nTASK_COMPLETE"),
+            _ => execute(request),
+        }
+    });
+
+    let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+    let journal = journal(&world);
+    assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3"]);
+    assert_eq!(tasks_in(&journal, "failed"), ["1.2"]);
+    let main: Vec<String> =
+        model.requests().iter().filter(|r| !r.is_subagent()).map(told).collect();
+    assert!(
+        main[1].contains("Task 1.1 passed")
+            && main[1]
+                .contains("Task 1.2 failed (attempt 1): `test -f done-1.2` ended with code 1")
+    );
+    assert!(
+        main[1].contains(
+            "Due now, one Agent call:\n- `task 1.2` for `ralph-specum:spec-executor`: b, attempt 2"
+        ),
+        "{}",
+        main[1]
+    );
+}
+
+#[test]
+fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
+    let Some(program) = host::claude() else { return };
+    let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
+    let died = std::sync::atomic::AtomicBool::new(false);
+    let model = Model::start(move |request| {
+        if !request.is_subagent() {
+            let told = told(request);
+            return match told.contains("Call the Agent tool again") {
+                true => Reply::tool(
+                    "Agent",
+                    json!({"description": "x", "prompt": "task 1.1", "subagent_type": "ralph-specum:spec-executor"}),
+                ),
+                false => coordinate(request),
+            };
+        }
+        if !died.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            return Reply::error(400, "invalid_request_error", "no such thing");
+        }
+        execute(request)
+    });
+
+    let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+    let journal = journal(&world);
+    assert_eq!(tasks_in(&journal, "delegated"), ["1.1", "1.1"]);
+    assert_eq!((tasks_in(&journal, "failed").len(), tasks_in(&journal, "passed").len()), (0, 1));
+    let main: Vec<String> =
+        model.requests().iter().filter(|r| !r.is_subagent()).map(told).collect();
+    assert!(
+        main[1].contains(
+            "ended without a verdict, which counts as no attempt. It said: API Error: 400"
+        ),
+        "{}",
+        main[1]
+    );
+}
+
+#[test]
+fn arguments_never_reach_a_shell_and_bad_ones_never_reach_the_model() {
+    let Some(program) = host::claude() else { return };
+    let hostile = [
+        "demo $(touch HACKED)",
+        "demo `touch HACKED`",
+        "demo \"; touch HACKED; \"",
+        "demo\n```\n!`touch HACKED`",
+        "demo --max-task-iterations 'x; touch HACKED'",
+        "dmeo",
+        "demo --recovery",
+        "demo 'unclosed",
+    ];
+    for arguments in hostile {
+        let world = project("- [ ] 1.1 a\n");
+        let model = Model::start(|_| Reply::text("The model was called."));
+        let outcome =
+            run(&program, &world, &model, &format!("/ralph-specum:implement {arguments}"));
+        assert!(!world.path("HACKED").exists(), "{arguments}");
+        assert_eq!(model.requests().len(), 0, "{arguments}");
+        assert!(!world.path("specs/demo/.ralph-state.json").exists(), "{arguments}");
+        assert!(
+            outcome.result()["result"].as_str().unwrap().contains("blocked by hook"),
+            "{arguments}"
+        );
+    }
+    let world = project("- [ ] 1.1 a\n");
+    let model = Model::start(|_| Reply::text("I see."));
+    let outcome = run(&program, &world, &model, "/ralph-specum:implement dmeo");
+    let said = outcome.result()["result"].as_str().unwrap().to_owned();
+    assert!(said.contains("there is no spec `dmeo`; did you mean `demo`?"), "{said}");
+}
+
+#[test]
+fn good_arguments_arrive_whatever_they_are_written_with() {
+    let Some(program) = host::claude() else { return };
+    let world = World::empty();
+    world.write("specs/my spec $(x)/tasks.md", "- [ ] 1.1 a\n");
+    world.git_init();
+    let model = Model::start(|_| Reply::text("I see."));
+    run(&program, &world, &model, "/ralph-specum:switch 'my spec $(x)'");
+    assert_eq!(world.read("specs/.current-spec"), "my spec $(x)\n");
+    run(
+        &program,
+        &world,
+        &model,
+        "/ralph-specum:implement --max-task-iterations \"7\" --recovery-mode",
+    );
+    let state: Value =
+        serde_json::from_str(&world.read("specs/my spec $(x)/.ralph-state.json")).unwrap();
+    assert_eq!((&state["maxTaskIterations"], &state["recoveryMode"]), (&json!(7), &json!(true)));
+}
+
+#[test]
+fn a_killed_host_loses_nothing_and_its_orphaned_judge_changes_nothing() {
+    let Some(program) = host::claude() else { return };
+    let world = project(
+        "- [ ] 1.1 a\n  - **Verify**: `test -f go || { cat ../gate; false; }`\n- [ ] 1.2 b\n",
+    );
+    let gate = world.root.with_file_name("gate");
+    crate::world::fifo(&gate);
+    let model =
+        Model::start(
+            |request| if request.is_subagent() { execute(request) } else { coordinate(request) },
+        );
+
+    // The executor has ended and the judge runs the check, which reads from the
+    // gate: opening it for writing waits for exactly that.
+    let first = claude(&program, &world, &model, "/ralph-specum:implement").spawn();
+    let held = std::fs::File::options().write(true).open(&gate).unwrap();
+    rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
+    first.wait();
+
+    // A new session takes the spec over. Its executor ends too, and its judge
+    // waits for the orphaned one.
+    let before = model.requests().len();
+    let second = claude(&program, &world, &model, "/ralph-specum:implement").spawn();
+    model.wait_until(|requests| {
+        requests.len() > before
+            && requests[before..].iter().any(|r| r.is_subagent() && r.assistant_turns() == 1)
+    });
+    world.write("go", "");
+    drop(held);
+    let outcome = second.wait();
+
+    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+    let journal = journal(&world);
+    assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2"], "nothing is judged twice");
+    // The orphan's check failed; it is not the orphan's to say so.
+    assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
+    assert_eq!(tasks_in(&journal, "sent-back"), Vec::<String>::new());
+    let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+    assert_eq!(tasks.split_whitespace().collect::<Vec<_>>(), ["1.1", "1.2"]);
+}
+
+#[test]
+fn a_session_killed_in_a_batch_goes_on_when_it_is_resumed() {
+    let Some(program) = host::claude() else { return };
+    let world = project(
+        "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
+    );
+    let home = tempfile::tempdir().unwrap();
+    let (stuck, killed) =
+        (Gate::new(1), std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)));
+    let (gate, is_killed) = (stuck.clone(), std::sync::Arc::clone(&killed));
+    let model = Model::start(move |request| {
+        if !request.is_subagent() {
+            return coordinate(request);
+        }
+        let first_life = !is_killed.load(std::sync::atomic::Ordering::SeqCst);
+        match task_of(request).as_str() {
+            "1.2" if first_life && request.assistant_turns() == 1 => execute(request).after(&gate),
+            _ => execute(request),
+        }
+    });
+
+    let first =
+        claude(&program, &world, &model, "/ralph-specum:implement").home(home.path()).spawn();
+    // 1.2 has done its work and is about to say so.
+    model.wait_until(|requests| {
+        requests.iter().any(|r| r.is_subagent() && task_of(r) == "1.2" && r.assistant_turns() == 1)
+    });
+    let session = model.requests()[0].session_id().unwrap().to_owned();
+    rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
+    first.wait();
+    killed.store(true, std::sync::atomic::Ordering::SeqCst);
+    stuck.arrive();
+
+    let outcome = claude(&program, &world, &model, "/ralph-specum:implement")
+        .home(home.path())
+        .args(["--resume", &session])
+        .run();
+
+    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+    let journal = journal(&world);
+    let mut passed = tasks_in(&journal, "passed");
+    passed.sort();
+    assert_eq!(passed, ["1.1", "1.2", "1.3"]);
+    let tasks = world.git(&["log", "--format=%(trailers:key=Task,valueonly)"]);
+    assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
