@@ -242,28 +242,39 @@ pub fn holder(state: Option<&State>, memory: &Memory, me: Option<&str>) -> Strin
 }
 
 /// `session-end`: lets go of the spec.
+///
+/// Of every spec, not of the active one alone: the person may have switched
+/// while the session worked another.
 fn session_end(input: &Input) -> Option<String> {
-    let (_, spec) = active_spec(&input.cwd)?;
-    let session_id = input.session_id.clone()?;
-    let store = Store::of(&spec);
-    let is_mine = |owner: Option<&Owner>| matches!(owner, Some(Owner::Session { session_id: id, .. }) if *id == session_id);
+    let session_id = input.session_id.as_deref()?;
+    let cleared = input.reason.as_deref() == Some("clear");
+    for spec in project_of(&input.cwd)?.specs() {
+        release(&Store::of(&spec), session_id, cleared);
+    }
+    None
+}
+
+fn is_session(owner: &Owner, session: &str) -> bool {
+    matches!(owner, Owner::Session { session_id, .. } if session_id == session)
+}
+
+/// Lets go of one spec, if the session holds it.
+fn release(store: &Store, session_id: &str, cleared: bool) {
     let before = store.read_memory();
     let state = store.read_state().and_then(Result::ok);
     let in_state = state.as_ref().and_then(|state| state.owner.as_ref());
-    let owner =
-        [before.owner.as_ref(), in_state].into_iter().flatten().find(|owner| is_mine(Some(owner)));
-    let process = owner?.process().cloned();
-    let released = (input.reason.as_deref() == Some("clear"))
-        .then(|| Released { session_id: session_id.clone(), process });
-    let owner = before.owner.clone().filter(|owner| !is_mine(Some(owner)));
+    let owners = [before.owner.as_ref(), in_state].into_iter().flatten();
+    let Some(mine) = owners.into_iter().find(|owner| is_session(owner, session_id)) else { return };
+    let released = cleared
+        .then(|| Released { session_id: session_id.to_owned(), process: mine.process().cloned() });
+    let owner = before.owner.clone().filter(|owner| !is_session(owner, session_id));
     let after = Memory { owner, released, ..Memory::default() };
     if let Err(error) = store.write_memory(&before, &after) {
         log(&error.to_string());
     }
-    if is_mine(in_state) {
-        release_in_state(&store, &session_id);
+    if in_state.is_some_and(|owner| is_session(owner, session_id)) {
+        release_in_state(store, session_id);
     }
-    None
 }
 
 fn release_in_state(store: &Store, session_id: &str) {
@@ -271,8 +282,7 @@ fn release_in_state(store: &Store, session_id: &str) {
         let locked = store.lock()?;
         let Some(mut state) = locked.read()?.state else { return Ok(()) };
         // Somebody else may have taken it since.
-        if !matches!(&state.owner, Some(Owner::Session { session_id: id, .. }) if id == session_id)
-        {
+        if !state.owner.as_ref().is_some_and(|owner| is_session(owner, session_id)) {
             return Ok(());
         }
         state.owner = None;

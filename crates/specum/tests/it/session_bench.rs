@@ -1,8 +1,9 @@
-//! How far one prompt of the real Claude Code gets: 300 tasks with a scripted
-//! model that does one task in a turn and then stops.
+//! What a session of the real Claude Code comes to, with a scripted model.
 //!
-//! `cargo bench --bench session`. Prints the tasks done, the stops, the model's
-//! requests and the bytes that the continuations cost.
+//! `cargo bench --bench session`. First 300 tasks in one prompt with a model
+//! that does one task in a turn and then stops, so that the Stop hook has to
+//! send it back each time; then 60 tasks with a coordinator that delegates, and
+//! the bytes of coordination that it is given.
 
 use std::path::Path;
 use std::time::Instant;
@@ -21,9 +22,16 @@ mod model;
 mod world;
 
 const TASKS: usize = 300;
+const DELEGATED: usize = 60;
 
 fn main() {
     let Some(program) = host::claude() else { return };
+    stopping(&program);
+    delegating(&program);
+}
+
+/// A model that stops after each task.
+fn stopping(program: &Path) {
     let tasks: String =
         (1..=TASKS).map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `true`\n")).collect();
     let world = World::empty();
@@ -35,11 +43,10 @@ fn main() {
     let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
 
     let started = Instant::now();
-    let outcome =
-        ClaudeRun::new(&program, &model.url(), &world.root, "Begin: `specum finish 1.1`.")
-            .plugin_dir(&plugin)
-            .path(Path::new(SPECUM).parent().expect("a binary has a directory"))
-            .run();
+    let outcome = ClaudeRun::new(program, &model.url(), &world.root, "Begin: `specum finish 1.1`.")
+        .plugin_dir(&plugin)
+        .path(Path::new(SPECUM).parent().expect("a binary has a directory"))
+        .run();
     let seconds = started.elapsed().as_secs_f64();
 
     let done = world.read("specs/demo/tasks.md").matches("- [x]").count();
@@ -56,6 +63,59 @@ fn main() {
     println!("{:38} {}", "longest continuation, bytes", continuations.iter().max().unwrap_or(&0));
     println!("{:38} {:.2}", "seconds for each task", seconds / TASKS as f64);
     assert_eq!(done, TASKS, "the loop ended too early");
+}
+
+/// A coordinator that calls an executor for each task.
+fn delegating(program: &Path) {
+    let tasks: String = (1..=DELEGATED)
+        .map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `true`\n"))
+        .collect();
+    let world = World::empty();
+    world.write("specs/demo/tasks.md", tasks);
+    world.write("specs/.current-spec", "demo");
+    world.git_init();
+    let model = Model::start(|request| {
+        if request.is_subagent() { Reply::text("TASK_COMPLETE") } else { coordinate(request) }
+    });
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
+    ClaudeRun::new(program, &model.url(), &world.root, "/ralph-specum:implement")
+        .plugin_dir(&plugin)
+        .path(Path::new(SPECUM).parent().expect("a binary has a directory"))
+        .run();
+    let done = world.read("specs/demo/tasks.md").matches("- [x]").count();
+    let requests = model.requests();
+    let main: Vec<&Request> = requests.iter().filter(|request| !request.is_subagent()).collect();
+    let bytes: usize = main.iter().map(|request| told(request).len()).sum();
+    println!();
+    println!("{:38} {done} of {DELEGATED}", "tasks done by a coordinator");
+    println!("{:38} {}", "requests of the coordinator", main.len());
+    println!("{:38} {}", "coordinator prompt, bytes", told(main[0]).len());
+    println!("{:38} {bytes}", "coordination in all, bytes");
+    assert_eq!(done, DELEGATED, "the loop ended too early");
+}
+
+/// What the coordinator has just been told.
+fn told(request: &Request) -> String {
+    let results = request.tool_results();
+    if results.is_empty() {
+        return request.last_user_text();
+    }
+    results.into_iter().map(|result| result.text).collect()
+}
+
+fn coordinate(request: &Request) -> Reply {
+    let told = told(request);
+    match told.rsplit_once("- `task ").and_then(|(_, rest)| rest.split('`').next()) {
+        Some(id) => Reply::tool(
+            "Agent",
+            json!({
+                "description": "next",
+                "prompt": format!("task {id}"),
+                "subagent_type": "ralph-specum:spec-executor",
+            }),
+        ),
+        None => Reply::text("ALL_TASKS_COMPLETE"),
+    }
 }
 
 fn one_task_a_turn(request: &Request) -> Reply {

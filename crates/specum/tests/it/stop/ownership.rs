@@ -165,3 +165,14 @@ fn a_memory_that_is_nonsense_is_forgotten() {
         assert!(stop_of(&world, "a", false).reason().starts_with("Continue"), "{nonsense:?}");
     }
 }
+
+#[test]
+fn the_end_of_a_session_releases_what_it_held_before_somebody_switched() {
+    let world = World::with_tasks("- [ ] 1.1 a\n");
+    world.stop().reason();
+    world.write("specs/other/tasks.md", "- [ ] 1.1 a\n");
+    world.specum(&["switch", "other"]).exits(0);
+    world.hook("session-end", &json!({"reason": "other"})).silent();
+    world.specum(&["switch", "test-spec"]).exits(0);
+    world.hook("stop", &json!({"session_id": "next"})).reason();
+}
