@@ -186,8 +186,13 @@ impl Workspace {
         let dirty = self.dirty()?;
         let locked = self.store.lock()?;
         let view = locked.read()?;
-        let state =
-            view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        let Some(state) = view.state.as_ref() else {
+            // Asked again after the end, it is still the end.
+            let file = view.file();
+            let done = !file.tasks.is_empty() && file.open().next().is_none();
+            let none = || AttemptError::NoLoop(self.spec.name.clone());
+            return done.then_some(Next::Complete).ok_or_else(none);
+        };
         // A file that is gone is not a file without open boxes.
         if view.tasks.is_none() {
             return Err(AttemptError::NoTasks(self.spec.shown.clone()));

@@ -28,6 +28,7 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::hook;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::ralph_loop::LoopError;
 use crate::session::{self, Pending};
 use crate::store::StoreError;
 
@@ -178,6 +179,13 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         ) = cause.downcast_ref::<AttemptError>()
         {
             return exit::NOT_FOUND;
+        }
+        if let Some(error) = cause.downcast_ref::<LoopError>() {
+            return match error {
+                LoopError::NoPlugin => exit::NOT_FOUND,
+                LoopError::OtherSpec { .. } | LoopError::Foreign => exit::BUSY,
+                LoopError::Outside(_) | LoopError::File(_) => exit::FAILED,
+            };
         }
         if cause.downcast_ref::<NotHere>().is_some() {
             return exit::NOT_FOUND;

@@ -7,6 +7,7 @@ use specum_core::prompt;
 use super::{print, print_json, workspace};
 use crate::attempt::{By, Next, Opened, Workspace};
 use crate::exit;
+use crate::ralph_loop::{self, Dropped};
 
 /// Open the next task, or group of tasks, and print it
 ///
@@ -55,9 +56,22 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
         }
         Next::Wait(due) => {
             print(format!("\n{}", prompt::waiting(&due)))?;
+            if let_go(workspace)? {
+                print(AGAIN)?;
+            }
             Ok(exit::STOPPED)
         }
     }
+}
+
+/// What a person types when a loop that waited is to be driven again.
+const AGAIN: &str = "The Ralph Loop is ended; once it can go on, `specum implement --driver \
+    ralph-loop` begins it again.";
+
+/// The Ralph Loop would send its session back into a loop that waits for a
+/// person, again and again; so its file goes.
+fn let_go(workspace: &Workspace) -> anyhow::Result<bool> {
+    Ok(ralph_loop::end(&workspace.spec)? == Dropped::Deleted)
 }
 
 fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
@@ -80,6 +94,7 @@ fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
         }
         Next::Complete => (json!({"due": "complete"}), exit::OK),
         Next::Wait(due) => {
+            let_go(workspace)?;
             let kind = match due {
                 Due::Paused => "paused",
                 Due::Blocked(_) => "blocked",

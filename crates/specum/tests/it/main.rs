@@ -19,6 +19,9 @@ mod claude_loop;
 /// Coordinator, executors and judge in the real Claude Code.
 mod session;
 
+/// Another plugin as the driver.
+mod ralph_loop;
+
 /// The store, killed at every step and shared by many.
 mod transaction;
 
