@@ -8,6 +8,7 @@ mod cancel;
 mod check;
 mod demo;
 mod doctor;
+mod fail;
 mod finish;
 mod implement;
 mod list;
@@ -60,6 +61,7 @@ enum Verb {
     Implement(implement::Args),
     Next(next::Args),
     Finish(finish::Args),
+    Fail(fail::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     Cancel(cancel::Args),
@@ -130,6 +132,7 @@ pub fn run() -> ExitCode {
         Verb::Implement(args) => implement::run(&args),
         Verb::Next(args) => next::run(&args),
         Verb::Finish(args) => finish::run(&args),
+        Verb::Fail(args) => fail::run(&args),
         Verb::Pause(args) => pause::pause(&args),
         Verb::Resume(args) => pause::resume(&args),
         Verb::Cancel(args) => cancel::run(&args),
