@@ -140,6 +140,27 @@ impl Workspace {
         judged
     }
 
+    /// Keeps what an executor of a session said until its verdict is written,
+    /// and tells whether it is one of a batch.
+    pub fn report(
+        &self,
+        opened: &Opened,
+        result: &str,
+        session: &str,
+    ) -> Result<bool, AttemptError> {
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        let state =
+            view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        self.is_still_open(state, opened, By::Batch(session), &self.store.read_journal()?)?;
+        locked.record(Entry::Reported {
+            task: opened.key.clone(),
+            attempt: opened.attempt,
+            result: result.to_owned(),
+        })?;
+        Ok(state.parallel_group.is_some())
+    }
+
     /// Ends an attempt as failed on somebody's word, without a check: whoever
     /// worked it broke off.
     pub fn give_up(&self, opened: &Opened, reason: &str) -> Result<Judged, AttemptError> {

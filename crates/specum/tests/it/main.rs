@@ -19,6 +19,9 @@ mod claude_loop;
 /// Coordinator, executors and judge in the real Claude Code.
 mod session;
 
+/// The hooks around sub-agents, with the input that Claude Code sends.
+mod session_hooks;
+
 /// Another plugin as the driver.
 mod ralph_loop;
 
