@@ -19,7 +19,7 @@ use specum_core::claim;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Due, Event, Start};
-use specum_core::plan::Unit;
+use specum_core::plan::{self, Unit};
 use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
 use specum_core::state::{Owner, State};
@@ -186,8 +186,13 @@ impl Workspace {
         let dirty = self.dirty()?;
         let locked = self.store.lock()?;
         let view = locked.read()?;
-        let state =
-            view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        let Some(state) = view.state.as_ref() else {
+            // Asked again after the end, it is still the end.
+            let file = view.file();
+            let done = !file.tasks.is_empty() && file.open().next().is_none();
+            let none = || AttemptError::NoLoop(self.spec.name.clone());
+            return done.then_some(Next::Complete).ok_or_else(none);
+        };
         // A file that is gone is not a file without open boxes.
         if view.tasks.is_none() {
             return Err(AttemptError::NoTasks(self.spec.shown.clone()));
@@ -291,16 +296,8 @@ impl Workspace {
     /// Judges the attempts that have reported and wait for their verdict: once
     /// the last of a batch has, or when the judge before was cut off.
     pub fn judge_reported(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
-        let view = self.store.read()?;
-        let Some(state) = &view.state else { return Ok(Vec::new()) };
-        let journal = self.store.read_journal()?;
-        let running = history::running(state, &view.file(), &journal);
-        let reports: Option<Vec<(Opened, String)>> = running
-            .into_iter()
-            .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
-            .collect();
         let mut judged = Vec::new();
-        for (opened, result) in reports.unwrap_or_default() {
+        for (opened, result) in self.reports()? {
             match self.judge(&opened, &result, by) {
                 Ok(verdict) => judged.push(verdict),
                 // Another judge was faster with this one.
@@ -309,6 +306,27 @@ impl Workspace {
             }
         }
         Ok(judged)
+    }
+
+    /// What the executors of the open attempts said; nothing as long as one of
+    /// them still works.
+    pub fn reports(&self) -> Result<Vec<(Opened, String)>, AttemptError> {
+        let view = self.store.read()?;
+        let Some(state) = &view.state else { return Ok(Vec::new()) };
+        let journal = self.store.read_journal()?;
+        let file = view.file();
+        let current = plan::current(&file.tasks).map(|index| file.tasks[index].key());
+        let open = match current {
+            Some(key) if state.parallel_group.is_none() => {
+                history::open_attempt(&journal, &key).into_iter().collect()
+            }
+            _ => history::running(state, &file, &journal),
+        };
+        let reports: Option<Vec<(Opened, String)>> = open
+            .into_iter()
+            .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
+            .collect();
+        Ok(reports.unwrap_or_default())
     }
 
     /// What an executor is to read.

@@ -8,6 +8,7 @@ mod cancel;
 mod check;
 mod demo;
 mod doctor;
+mod fail;
 mod finish;
 mod implement;
 mod list;
@@ -28,6 +29,7 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::hook;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::ralph_loop::LoopError;
 use crate::session::{self, Pending};
 use crate::store::StoreError;
 
@@ -59,6 +61,7 @@ enum Verb {
     Implement(implement::Args),
     Next(next::Args),
     Finish(finish::Args),
+    Fail(fail::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     Cancel(cancel::Args),
@@ -129,6 +132,7 @@ pub fn run() -> ExitCode {
         Verb::Implement(args) => implement::run(&args),
         Verb::Next(args) => next::run(&args),
         Verb::Finish(args) => finish::run(&args),
+        Verb::Fail(args) => fail::run(&args),
         Verb::Pause(args) => pause::pause(&args),
         Verb::Resume(args) => pause::resume(&args),
         Verb::Cancel(args) => cancel::run(&args),
@@ -178,6 +182,13 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         ) = cause.downcast_ref::<AttemptError>()
         {
             return exit::NOT_FOUND;
+        }
+        if let Some(error) = cause.downcast_ref::<LoopError>() {
+            return match error {
+                LoopError::NoPlugin => exit::NOT_FOUND,
+                LoopError::OtherSpec { .. } | LoopError::Foreign => exit::BUSY,
+                LoopError::Outside(_) | LoopError::File(_) => exit::FAILED,
+            };
         }
         if cause.downcast_ref::<NotHere>().is_some() {
             return exit::NOT_FOUND;

@@ -23,7 +23,7 @@ const BOUNDS: Bounds = Bounds { time: Duration::from_secs(600), output: 64 * 102
 const BUSY_TRIES: u32 = 8;
 
 /// specum's own files, which never enter a commit nor `git status`.
-const OWN_FILES: [&str; 9] = [
+const OWN_FILES: [&str; 10] = [
     ".current-spec",
     ".ralph-state.json",
     ".ralph-hook.json",
@@ -33,6 +33,7 @@ const OWN_FILES: [&str; 9] = [
     ".ralph-tmp-*",
     ".progress-task-*.md",
     ".specum-trash/",
+    "**/.claude/ralph-loop.local.md",
 ];
 
 /// Why git did not do what it was asked.

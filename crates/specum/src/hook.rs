@@ -6,6 +6,7 @@
 //! Stop hook takes no lock and starts no process, thread or runtime.
 
 mod agent;
+mod answer;
 mod command;
 
 use std::io::{self, Read, Write};
@@ -48,7 +49,7 @@ pub fn run(event: &str) -> ExitCode {
         "session-end" => session_end,
         "prompt" => command::expansion,
         "pre-tool-use" => agent::before_call,
-        "post-tool-use" => agent::after_call,
+        "post-tool-use" => answer::after_call,
         "subagent-stop" => agent::end_of_agent,
         unknown => {
             log(&format!("unknown hook `{unknown}`; the hooks are {}", EVENTS.join(", ")));

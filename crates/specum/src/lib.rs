@@ -8,7 +8,8 @@
 //!   only one that starts `git`;
 //! - [`attempt`] opens an attempt at a task and judges its result;
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
-//!   slash command was given from the one to the other.
+//!   slash command was given from the one to the other;
+//! - [`ralph_loop`] lets another plugin drive instead of our Stop hook.
 
 pub mod attempt;
 pub mod commands;
@@ -18,6 +19,7 @@ pub mod git;
 pub mod hook;
 pub mod process;
 pub mod project;
+pub mod ralph_loop;
 pub mod session;
 pub mod store;
 

@@ -62,25 +62,20 @@ impl<'a> History<'a> {
             .count()
     }
 
-    /// What the executor of an attempt has reported, if its verdict waits for
-    /// the rest of its batch.
+    /// What the executor of an attempt has reported, if its verdict is still to
+    /// come. It counts no more when it was sent back, or when another one was
+    /// called for the same attempt.
     pub fn reported(self, opened: &Opened) -> Option<String> {
-        self.since_opening(opened).find_map(|entry| match entry {
-            Entry::Reported { task, result, .. } if task.id == opened.key.id => {
-                Some(result.clone())
-            }
-            _ => None,
-        })
-    }
-
-    /// The verdict on an attempt: passed, or why not.
-    pub fn verdict(self, of: &Delegation) -> Option<&'a Entry> {
-        self.0.iter().rev().map(|record| &record.entry).find(|entry| match entry {
-            Entry::Passed { task, attempt, .. } | Entry::Failed { task, attempt, .. } => {
-                task.id == of.task.id && *attempt == of.attempt
-            }
+        let last = self.since_opening(opened).find(|entry| match entry {
+            Entry::Reported { task, .. }
+            | Entry::SentBack { task, .. }
+            | Entry::Delegated { task, .. } => task.id == opened.key.id,
             _ => false,
-        })
+        })?;
+        match last {
+            Entry::Reported { result, .. } => Some(result.clone()),
+            _ => None,
+        }
     }
 
     /// The names of the tasks that passed since an attempt began.

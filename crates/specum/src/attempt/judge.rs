@@ -10,7 +10,7 @@ use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
 use specum_core::state::{Owner, State};
 use specum_core::tasks::{Check, Fields, Found, TaskEdit, TaskFile, TaskKey, short_title};
-use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Layer, Verdict};
+use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::{AttemptError, History, Opened, Workspace, history};
 use crate::process;
@@ -138,6 +138,62 @@ impl Workspace {
         let judged = self.commit(opened, &fields, &step, evidence, judged);
         drop(turn);
         judged
+    }
+
+    /// Keeps what an executor of a session said until its verdict is written,
+    /// and tells whether it is one of a batch.
+    pub fn report(
+        &self,
+        opened: &Opened,
+        result: &str,
+        session: &str,
+    ) -> Result<bool, AttemptError> {
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        let state =
+            view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        self.is_still_open(state, opened, By::Batch(session), &self.store.read_journal()?)?;
+        locked.record(Entry::Reported {
+            task: opened.key.clone(),
+            attempt: opened.attempt,
+            result: result.to_owned(),
+        })?;
+        Ok(state.parallel_group.is_some())
+    }
+
+    /// Ends an attempt as failed on somebody's word, without a check: whoever
+    /// worked it broke off.
+    pub fn give_up(&self, opened: &Opened, reason: &str) -> Result<Judged, AttemptError> {
+        let changed = self.changed_by(opened)?;
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        let state =
+            view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
+        let file = view.file();
+        let journal = self.store.read_journal()?;
+        self.is_still_open(state, opened, By::Verb, &journal)?;
+        let (Found::Same(index) | Found::Retitled(index)) = file.find(&opened.key) else {
+            return Err(AttemptError::NoTask(opened.key.id.clone()));
+        };
+        let message = line::head(reason, KEPT_EVIDENCE).to_owned();
+        let failures = vec![Failure { layer: Layer::Signal, message }];
+        let foreign = foreign_ticks(&file, opened, History(&journal));
+        let mut judged = Judged {
+            key: opened.key.clone(),
+            attempt: opened.attempt,
+            verdict: Verdict { failures, unverified: true, outside: Vec::new() },
+            sent_back: false,
+            output: String::new(),
+            commit: None,
+            signals: Vec::new(),
+            unticked: foreign.iter().map(|key| key.id.clone()).collect(),
+            changed,
+        };
+        let event = Event::Fail { index, reason: judged.verdict.reason() };
+        let step = without_foreign_ticks(state, &file, event, &foreign);
+        judged.signals = signals(&step);
+        locked.write_step(failed(opened, &judged), &step)?;
+        Ok(judged)
     }
 
     /// Somebody may have judged the attempt, or taken the spec over, while the
@@ -338,7 +394,7 @@ fn run_check(fields: &Fields, root: &Path) -> CheckRun {
     let Some(Check::Command { command, expect }) = &fields.verify else {
         return CheckRun::Unverified;
     };
-    let run = process::shell(command, root, VERIFY_LIMIT);
+    let run = process::shell(command, root, verify_limit());
     CheckRun::Ran {
         command: command.clone(),
         ended: run.ended,
@@ -346,6 +402,15 @@ fn run_check(fields: &Fields, root: &Path) -> CheckRun {
         expect: expect.clone(),
         stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
     }
+}
+
+/// Tests may not want to wait that long.
+fn verify_limit() -> Duration {
+    #[cfg(feature = "test-support")]
+    if let Some(millis) = std::env::var("SPECUM_VERIFY_MILLIS").ok().and_then(|v| v.parse().ok()) {
+        return Duration::from_millis(millis);
+    }
+    VERIFY_LIMIT
 }
 
 fn millis_since(at: &str) -> u64 {

@@ -12,11 +12,13 @@ use crate::exit;
 use crate::files;
 use crate::git::Git;
 use crate::project::{Project, Spec};
+use crate::ralph_loop::{self, Dropped, LOOP_FILE};
 use crate::store::Store;
 
 /// End the loop and delete its state; keep the plan and its story
 ///
-/// The documents, .progress.md and the journal stay. With --remove the whole
+/// The documents, .progress.md and the journal stay; a loop file that specum
+/// wrote for the Ralph Loop plugin is deleted. With --remove the whole
 /// folder goes to a trash folder beside the specs, from where it can be moved
 /// back.
 #[derive(Debug, clap::Args)]
@@ -43,12 +45,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         locked.write(Entry::Cancelled, changes)?;
     }
     files::remove(&store.memory_path())?;
+    let loop_file = ralph_loop::end(&spec)?;
     let trash = if args.remove { Some(remove(&project, &spec)?) } else { None };
     let trash = trash.map(|path| project.shown(&path));
     if args.json {
         let mut report = report;
         report["cancelled"] = json!(was_running);
         report["movedTo"] = json!(trash);
+        report["loopFile"] = match loop_file {
+            Dropped::Nothing => json!(null),
+            Dropped::Deleted => json!("deleted"),
+            Dropped::Kept => json!("kept"),
+        };
         print_json(&report)?;
         return Ok(exit::OK);
     }
@@ -61,6 +69,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         report["globalIteration"].as_u64().unwrap_or(0)
     ))?;
     print(if was_running { "cancelled: the state is deleted" } else { "no loop was running" })?;
+    match loop_file {
+        Dropped::Nothing => {}
+        Dropped::Deleted => print(format!("deleted: {LOOP_FILE}"))?,
+        Dropped::Kept => {
+            print(format!("kept: {LOOP_FILE}, which is not an active loop of this spec"))?;
+        }
+    }
     match trash {
         Some(trash) => print(format!("moved to {trash}; move it back to undo"))?,
         None => print("kept: the plan, .progress.md and the journal")?,

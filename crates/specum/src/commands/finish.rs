@@ -57,7 +57,7 @@ fn read_result(args: &Args) -> anyhow::Result<String> {
 }
 
 /// The end of a stream, within bounds.
-fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
+pub(super) fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while stream.by_ref().take(MAX_RESULT).read_to_end(&mut bytes)? > 0 {
         bytes.drain(..bytes.len().saturating_sub(KEPT_RESULT));
@@ -65,7 +65,8 @@ fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
+/// Prints a verdict, and what is next.
+pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
     let id = &judged.key.id;
     if judged.verdict.passed() {
         let proof = if judged.verdict.unverified { "unverified" } else { "verified" };
@@ -97,7 +98,7 @@ fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_json(judged: &Judged) -> serde_json::Value {
+pub(super) fn as_json(judged: &Judged) -> serde_json::Value {
     json!({
         "task": judged.key.id,
         "attempt": judged.attempt,

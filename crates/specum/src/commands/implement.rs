@@ -1,11 +1,13 @@
 use serde_json::json;
 use specum_core::machine::Start;
 use specum_core::prompt::{self, Spec};
-use specum_core::state::Owner;
+use specum_core::state::{Driver, Owner};
 
 use super::{next, print, print_json, workspace};
+use crate::attempt::Workspace;
 use crate::exit;
 use crate::process;
+use crate::ralph_loop::{self, Dropped, LOOP_FILE};
 use crate::session;
 
 /// Start working the tasks of a spec, or go on with them
@@ -26,13 +28,28 @@ pub(super) struct Args {
     /// Give a task that keeps failing a fix task instead of stopping
     #[arg(long)]
     recovery_mode: bool,
+    /// Who sends the agent back to work when it stops: specum's own Stop hook,
+    /// or the Ralph Loop plugin of Claude Code
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = DrivenBy::Hook)]
+    driver: DrivenBy,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// The drivers as they are typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DrivenBy {
+    Hook,
+    RalphLoop,
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    // Before anything changes.
+    if args.driver == DrivenBy::RalphLoop {
+        ralph_loop::can_drive(&workspace.spec)?;
+    }
     let session = session::current();
     let owner =
         session.clone().map(|session_id| Owner::Session { session_id, process: process::host() });
@@ -41,8 +58,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         max_task_iterations: args.max_task_iterations,
         max_global_iterations: args.max_global_iterations,
         recovery_mode: args.recovery_mode.then_some(true),
-        ..Start::default()
+        driver: match args.driver {
+            DrivenBy::Hook => Driver::Hook,
+            DrivenBy::RalphLoop => Driver::RalphLoop,
+        },
     })?;
+    let cap = view.state.as_ref().map_or(0, |state| state.max_global_iterations);
+    hand_over(&workspace, args.driver, session.as_deref(), cap)?;
     let file = view.file();
     let (done, total) = (file.done_count(), file.tasks.len());
     if args.json {
@@ -50,13 +72,39 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         return Ok(exit::OK);
     }
     if session.is_some() {
-        let spec = Spec { name: &workspace.spec.name, path: &workspace.spec.shown };
-        print(prompt::coordinator(spec))?;
-        return print(workspace.announce()?.trim_end()).map(|()| exit::OK);
+        return brief_session(&workspace, args.driver);
     }
     print(format!("{}: {done} of {total} tasks done", workspace.spec.name))?;
     if total == 0 {
         super::warn("tasks.md has no tasks; `specum check` tells what a task looks like");
     }
     next::show(&workspace)
+}
+
+/// Begins the Ralph Loop, or ends the one that drove so far.
+fn hand_over(
+    workspace: &Workspace,
+    driver: DrivenBy,
+    session: Option<&str>,
+    cap: u64,
+) -> anyhow::Result<()> {
+    match driver {
+        DrivenBy::RalphLoop => ralph_loop::begin(&workspace.spec, session, cap)?,
+        DrivenBy::Hook => {
+            if ralph_loop::end(&workspace.spec)? == Dropped::Deleted {
+                super::warn(format!("{LOOP_FILE} is deleted: specum's Stop hook drives now"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the session that typed the command is to do.
+fn brief_session(workspace: &Workspace, driver: DrivenBy) -> anyhow::Result<u8> {
+    let spec = Spec { name: &workspace.spec.name, path: &workspace.spec.shown };
+    if driver == DrivenBy::RalphLoop {
+        return print(prompt::ralph_loop(spec).trim_end()).map(|()| exit::OK);
+    }
+    print(prompt::coordinator(spec))?;
+    print(workspace.announce()?.trim_end()).map(|()| exit::OK)
 }

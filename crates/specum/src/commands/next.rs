@@ -3,14 +3,18 @@ use specum_core::claim;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
+use specum_core::verify::Role;
 
 use super::{print, print_json, workspace};
 use crate::attempt::{By, Next, Opened, Workspace};
 use crate::exit;
+use crate::ralph_loop::{self, Dropped};
 
-/// Open the next task, or group of tasks, and print it
+/// Open the next task, or group of tasks, and print a brief for each executor
 ///
-/// Asked twice without `specum finish` in between, it prints the same again.
+/// A brief holds the task, what failed last time, what others learned and the
+/// rules. Asked twice without `specum finish` in between, it prints the same
+/// again.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
@@ -37,7 +41,7 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
                     "\nDue: task {} for {agent}, attempt {}\n",
                     attempt.key.id, attempt.attempt
                 ))?;
-                print(line::readable(&attempt.block).trim_end())?;
+                print(workspace.brief(attempt, attempts.len() > 1)?.trim_end())?;
             }
             print("")?;
             for Opened { key, role, .. } in &attempts {
@@ -55,31 +59,50 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
         }
         Next::Wait(due) => {
             print(format!("\n{}", prompt::waiting(&due)))?;
+            if let_go(workspace)? {
+                print(AGAIN)?;
+            }
             Ok(exit::STOPPED)
         }
     }
 }
 
+/// What a person types when a loop that waited is to be driven again.
+const AGAIN: &str = "The Ralph Loop is ended; once it can go on, `specum implement --driver \
+    ralph-loop` begins it again.";
+
+/// The Ralph Loop would send its session back into a loop that waits for a
+/// person, again and again; so its file goes.
+fn let_go(workspace: &Workspace) -> anyhow::Result<bool> {
+    Ok(ralph_loop::end(&workspace.spec)? == Dropped::Deleted)
+}
+
 fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
     let (value, code) = match workspace.open()? {
         Next::Work(attempts) => {
-            let kind = if attempts.len() > 1 { "parallel" } else { "task" };
+            let kind = match attempts.as_slice() {
+                [Opened { role: Role::QaEngineer, .. }] => "verify",
+                [_] => "task",
+                _ => "parallel",
+            };
             let tasks: Vec<Value> = attempts
                 .iter()
                 .map(|attempt| {
-                    json!({
+                    Ok(json!({
                         "id": attempt.key.id,
                         "title": attempt.key.title,
                         "attempt": attempt.attempt,
                         "agent": prompt::agent(attempt.role),
                         "block": line::readable(&attempt.block),
-                    })
+                        "brief": workspace.brief(attempt, attempts.len() > 1)?,
+                    }))
                 })
-                .collect();
+                .collect::<anyhow::Result<_>>()?;
             (json!({"due": kind, "tasks": tasks}), exit::OK)
         }
         Next::Complete => (json!({"due": "complete"}), exit::OK),
         Next::Wait(due) => {
+            let_go(workspace)?;
             let kind = match due {
                 Due::Paused => "paused",
                 Due::Blocked(_) => "blocked",

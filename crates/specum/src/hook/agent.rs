@@ -1,25 +1,26 @@
 //! The hooks around a coordinator's `Agent` calls: the loop inside a turn.
 //!
 //! `pre-tool-use` opens the attempt and puts the brief in the place of `task
-//! 1.2`; `subagent-stop` is the judge; `post-tool-use` puts the verdict and the
-//! next piece of work into the call's result. Sub-agents that are not ours are
-//! left alone.
+//! 1.2`; `subagent-stop` is the judge; `post-tool-use`, in [`super::answer`],
+//! tells the coordinator. Sub-agents that are not ours are left alone.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use specum_core::brief::Marker;
 use specum_core::hook::{Input, Output};
-use specum_core::journal::{Entry, Record};
+use specum_core::journal::{Changes, Entry, Record, StateChange};
 use specum_core::line;
 use specum_core::prompt;
-use specum_core::state::Phase;
+use specum_core::state::{Owner, Phase, State};
 use specum_core::verify::Role;
 
 use super::{active_spec, holder, log};
 use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
 use crate::files;
+use crate::process;
 use crate::project::Spec;
+use crate::store::StoreError;
 
 /// How often one attempt may be given out without a verdict before somebody
 /// has to look.
@@ -38,7 +39,7 @@ fn role_of(agent_type: &str) -> Option<Role> {
     }
 }
 
-fn is_agent_call(input: &Input) -> bool {
+pub(super) fn is_agent_call(input: &Input) -> bool {
     // A sub-agent that calls another one is no coordinator.
     matches!(input.tool_name.as_deref(), Some("Agent" | "Task")) && input.agent_type.is_none()
 }
@@ -58,10 +59,14 @@ pub(super) fn before_call(input: &Input) -> Option<String> {
     }
     let asked = input.tool_input["prompt"].as_str().unwrap_or_default();
     let agent_type = input.tool_input["subagent_type"].as_str().unwrap_or_default();
-    if role_of(agent_type).is_none() && named_task(asked).is_none() {
+    let is_ours = role_of(agent_type).is_some();
+    if !is_ours && named_task(asked).is_none() {
         return None;
     }
     let workspace = workspace(&input.cwd)?;
+    if !is_ours && !means_a_task(&workspace, asked) {
+        return None;
+    }
     let answer = match delegate(&workspace, input, asked) {
         Ok(updated) => json!({"hookEventName": "PreToolUse", "updatedInput": updated}),
         Err(reason) => json!({
@@ -81,6 +86,17 @@ fn named_task(prompt: &str) -> Option<String> {
     let mut words = prompt.split_whitespace();
     words.next().filter(|word| word.eq_ignore_ascii_case("task"))?;
     words.next().map(|id| id.trim_matches(['`', ':', '.', ',']).to_owned())
+}
+
+/// Whether a call of some other agent means a task of ours: its prompt is a
+/// brief, or nothing but `task 1.2`.
+fn means_a_task(workspace: &Workspace, asked: &str) -> bool {
+    if let Some(marker) = Marker::find(asked) {
+        return marker.spec == workspace.spec.name;
+    }
+    let alone = asked.split_whitespace().count() == 2;
+    let Some(id) = named_task(asked).filter(|_| alone) else { return false };
+    workspace.store.read().is_ok_and(|view| view.file().by_address(&id).is_some())
 }
 
 fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, String> {
@@ -105,9 +121,7 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
         attempt: opened.attempt,
         tool_use_id: input.tool_use_id.clone().unwrap_or_default(),
     };
-    let locked = workspace.store.lock().map_err(|error| error.to_string())?;
-    locked.record(entry).map_err(|error| error.to_string())?;
-    drop(locked);
+    record_call(workspace, input, entry)?;
     let mut updated = json!({
         "description": format!("task {}", opened.key.id),
         "subagent_type": format!("ralph-specum:{}", prompt::agent(opened.role)),
@@ -119,6 +133,33 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
         updated["model"] = model.clone();
     }
     Ok(updated)
+}
+
+/// Records a call. A session that is given work of a spec nobody holds, holds
+/// it from then on: otherwise its results would not be judged.
+fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(), String> {
+    let said = |error: StoreError| error.to_string();
+    let locked = workspace.store.lock().map_err(said)?;
+    refuse_others(workspace, input)?;
+    let state = locked.read().map_err(said)?.state;
+    let written = match state.and_then(|state| claimed(state, input.session_id.as_deref())) {
+        Some(state) => {
+            let state = StateChange::Write(state.to_object());
+            locked.write(entry, Changes { state, ..Changes::default() })
+        }
+        None => locked.record(entry),
+    };
+    written.map_err(said)
+}
+
+/// The state with this session as its owner, unless it is that already.
+fn claimed(mut state: State, session: Option<&str>) -> Option<State> {
+    let session_id = session?.to_owned();
+    if matches!(&state.owner, Some(Owner::Session { session_id: id, .. }) if *id == session_id) {
+        return None;
+    }
+    state.owner = Some(Owner::Session { session_id, process: process::host() });
+    Some(state)
 }
 
 fn refuse_others(workspace: &Workspace, input: &Input) -> Result<(), String> {
@@ -145,6 +186,10 @@ fn requested<'a>(
         "Due: {}.",
         due.iter().map(|id| format!("`task {id}`")).collect::<Vec<_>>().join(", ")
     );
+    let foreign = Marker::find(asked).filter(|marker| marker.spec != workspace.spec.name);
+    if let Some(marker) = foreign {
+        return Err(format!("That brief belongs to the spec {}. {due}", marker.spec));
+    }
     let view = workspace.store.read().map_err(|error| error.to_string())?;
     let file = view.file();
     // A coordinator may write a brief of its own; then the first id in it
@@ -229,18 +274,10 @@ fn judge(
     result: &str,
     session: &str,
 ) -> Result<Option<Judged>, AttemptError> {
-    let in_batch =
-        workspace.store.read()?.state.is_some_and(|state| state.parallel_group.is_some());
+    let in_batch = workspace.report(opened, line::tail(result, KEPT_RESULT), session)?;
     if !in_batch {
         return workspace.judge(opened, result, By::Executor(session)).map(Some);
     }
-    let locked = workspace.store.lock()?;
-    locked.record(Entry::Reported {
-        task: opened.key.clone(),
-        attempt: opened.attempt,
-        result: line::tail(result, KEPT_RESULT).to_owned(),
-    })?;
-    drop(locked);
     workspace.judge_reported(By::Batch(session))?;
     Ok(None)
 }
@@ -259,81 +296,4 @@ fn mend(judged: &Judged, role: Role) -> String {
     text + &format!(
         "\nMend this, then end with {signal} on a line of its own. If you cannot, say why, without that line.\n"
     )
-}
-
-/// `post-tool-use`: the verdict, and what is next, as the result of the call.
-pub(super) fn after_call(input: &Input) -> Option<String> {
-    if !is_agent_call(input) {
-        return None;
-    }
-    let (project, spec) = active_spec(&input.cwd)?;
-    let workspace = Workspace::new(&project, spec);
-    let journal = workspace.store.read_journal().ok()?;
-    let delegation = History(&journal).delegated(input.tool_use_id.as_deref()?)?;
-    let text = match outcome(&workspace, input, &journal, &delegation) {
-        Ok(text) => text,
-        Err(error) => format!("specum: {error}\n"),
-    };
-    let mut response = input.tool_response.clone();
-    response["content"] = json!([{"type": "text", "text": text}]);
-    let answer = json!({"hookEventName": "PostToolUse", "updatedToolOutput": response});
-    Some(json!({"hookSpecificOutput": answer}).to_string() + "\n")
-}
-
-fn outcome(
-    workspace: &Workspace,
-    input: &Input,
-    journal: &[Record],
-    delegation: &Delegation,
-) -> Result<String, AttemptError> {
-    let id = &delegation.task.id;
-    let history = History(journal);
-    if history.verdict(delegation).is_none() {
-        let reported = workspace.opened(id).ok().and_then(|opened| history.reported(&opened));
-        return Ok(match reported {
-            Some(_) => {
-                format!("Task {id} has ended; its verdict comes with the last of the group.\n")
-            }
-            None => lost(input, id),
-        });
-    }
-    let verdicts = last_verdicts(journal);
-    let in_batch = verdicts.len() > 1;
-    if in_batch && history.last_reported() != Some(id.as_str()) {
-        return Ok(format!("Task {id} has ended; see the last of the group.\n"));
-    }
-    Ok(format!("{}\n{}", verdicts.concat(), workspace.announce()?))
-}
-
-/// A call that ended without anybody having judged it: the host's API failed,
-/// or a limit of turns was reached. No failed attempt.
-fn lost(input: &Input, id: &str) -> String {
-    let content = input.tool_response["content"].as_array();
-    let said = content.and_then(|blocks| blocks.iter().find_map(|block| block["text"].as_str()));
-    let said = line::head(said.unwrap_or("nothing"), 300);
-    format!(
-        "Task {id} ended without a verdict, which counts as no attempt. It said: {said}\n\nCall \
-         the Agent tool again with the prompt `task {id}`.\n"
-    )
-}
-
-/// The verdicts since the last opening, in words.
-fn last_verdicts(journal: &[Record]) -> Vec<String> {
-    let entries = journal.iter().rev().map(|record| &record.entry);
-    let mut lines: Vec<String> = entries
-        .take_while(|entry| !matches!(entry, Entry::Opened { .. } | Entry::Completed { .. }))
-        .filter_map(|entry| match entry {
-            Entry::Passed { task, unverified, .. } => {
-                let proof = if *unverified { "unverified" } else { "verified" };
-                Some(format!("Task {} passed: {proof}, ticked, committed.\n", task.id))
-            }
-            Entry::Failed { task, attempt, reasons, .. } => {
-                let reasons = line::head(&reasons.join("; "), 500).to_owned();
-                Some(format!("Task {} failed (attempt {attempt}): {reasons}\n", task.id))
-            }
-            _ => None,
-        })
-        .collect();
-    lines.reverse();
-    lines
 }

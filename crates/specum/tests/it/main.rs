@@ -19,6 +19,12 @@ mod claude_loop;
 /// Coordinator, executors and judge in the real Claude Code.
 mod session;
 
+/// The hooks around sub-agents, with the input that Claude Code sends.
+mod session_hooks;
+
+/// Another plugin as the driver.
+mod ralph_loop;
+
 /// The store, killed at every step and shared by many.
 mod transaction;
 

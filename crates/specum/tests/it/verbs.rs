@@ -4,6 +4,9 @@
 mod meddling;
 mod work;
 
+/// `fail`, and the briefs of `next`.
+mod brief;
+
 /// `cancel`, and what it leaves.
 mod cancel;
 
@@ -128,6 +131,7 @@ fn a_misspelt_setting_stops_every_verb_with_a_suggestion_and_changes_nothing() {
         &["implement"],
         &["next"],
         &["finish", "1.2"],
+        &["fail", "1.2"],
         &["pause"],
         &["resume"],
         &["cancel"],
@@ -173,7 +177,7 @@ fn status_without_a_loop_says_how_to_start_one() {
     std::fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).unwrap();
     assert!(world.specum(&["status"]).exits(0).stdout.contains("start it with `specum implement`"));
     assert_eq!(world.specum(&["status", "--json"]).json()["phase"], Value::Null);
-    for args in [&["next"][..], &["pause"], &["resume"], &["finish", "1.2"]] {
+    for args in [&["next"][..], &["pause"], &["resume"], &["finish", "1.2"], &["fail", "1.2"]] {
         let call = world.specum(args);
         call.exits(3);
         assert!(call.stderr.contains("no loop is running for test-spec"), "{}", call.stderr);

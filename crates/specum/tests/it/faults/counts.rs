@@ -73,7 +73,7 @@ fn fault_17_a_group_took_in_verify_and_ticked_tasks_and_a_lone_one_was_parallel(
     let due = world.specum(&["next", "--json"]).json();
     assert_eq!(
         (due["due"].as_str(), due["tasks"][0]["agent"].as_str()),
-        (Some("task"), Some("qa-engineer"))
+        (Some("verify"), Some("qa-engineer"))
     );
     world.finish("V1", "VERIFICATION_PASS").exits(0);
     let due = world.specum(&["next", "--json"]).json();

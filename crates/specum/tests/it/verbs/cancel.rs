@@ -43,7 +43,8 @@ fn cancel_reports_in_json_what_stood() {
     assert_eq!(
         report,
         json!({"name": "test-spec", "phase": "execution", "done": 1, "total": 2,
-            "taskIteration": 1, "globalIteration": 1, "cancelled": true, "movedTo": null})
+            "taskIteration": 1, "globalIteration": 1, "cancelled": true, "movedTo": null,
+            "loopFile": null})
     );
 }
 

@@ -1,0 +1,216 @@
+//! The Ralph Loop plugin of Claude Code as the driver.
+//!
+//! That plugin's Stop hook feeds the body of `.claude/ralph-loop.local.md` to
+//! its session again and again, until the agent says the promise or the file
+//! is gone. So the loop is that file: whoever writes it starts the loop, and
+//! whoever deletes it ends it. A file that somebody else wrote is theirs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use specum_core::claim;
+use specum_core::prompt::{self, Spec as PromptSpec};
+use thiserror::Error;
+
+use crate::files::{self, FileError};
+use crate::project::Spec;
+
+/// Where the plugin looks for its loop, below the project.
+pub const LOOP_FILE: &str = ".claude/ralph-loop.local.md";
+/// What the plugin is called, and what it was called.
+const PLUGIN_NAMES: [&str; 2] = ["ralph-loop", "ralph-wiggum"];
+/// The longest loop file or settings file worth reading.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Why the Ralph Loop cannot drive.
+#[derive(Debug, Error)]
+pub enum LoopError {
+    /// There is nothing that would drive.
+    #[error(
+        "Ralph Loop plugin required but not installed, or turned off.\n\n\
+         With --driver ralph-loop that plugin of Claude Code drives the loop. Nothing was changed.\n\n\
+         Install it in Claude Code:\n  /plugin install ralph-loop@claude-plugins-official\n\n\
+         Then retry:\n  /ralph-specum:implement --driver ralph-loop\n\n\
+         Or leave it out: specum's own Stop hook drives as well."
+    )]
+    NoPlugin,
+    /// Another spec of ours is being driven.
+    #[error("{LOOP_FILE} drives another spec ({of}); `specum cancel` that one first")]
+    OtherSpec {
+        /// The line that names it.
+        of: String,
+    },
+    /// Somebody else's loop.
+    #[error(
+        "{LOOP_FILE} is a loop that specum did not begin. End it with /ralph-loop:cancel-ralph, \
+         or move the file away, then retry"
+    )]
+    Foreign,
+    /// The folder is not the project's.
+    #[error("{} leads out of the project; the loop file is not written there", .0.display())]
+    Outside(PathBuf),
+    /// The file itself.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Whose loop file stands in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoopFile {
+    /// Nobody's.
+    Missing,
+    /// This spec's.
+    Ours {
+        /// Whether the plugin is to look at it.
+        active: bool,
+    },
+    /// Another spec's, named by this line.
+    OtherSpec(String),
+    /// Not one of specum's.
+    Foreign,
+}
+
+/// What became of the loop file when its spec no longer needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dropped {
+    /// There was none.
+    Nothing,
+    /// It is deleted.
+    Deleted,
+    /// It is not this spec's, or not active, and stays.
+    Kept,
+}
+
+impl LoopFile {
+    /// Whose file it is.
+    pub fn of(spec: &Spec) -> Result<LoopFile, FileError> {
+        let bytes = files::read_if_there(&spec.root.join(LOOP_FILE), MAX_BYTES)?;
+        Ok(bytes.map_or(LoopFile::Missing, |bytes| whose(&String::from_utf8_lossy(&bytes), spec)))
+    }
+}
+
+fn whose(text: &str, spec: &Spec) -> LoopFile {
+    let head = || text.lines().skip(1).take_while(|line| line.trim_end() != "---");
+    let promised = head().any(|line| {
+        line.starts_with("completion_promise:") && line.contains(claim::ALL_TASKS_COMPLETE)
+    });
+    let opening = text.lines().find(|line| line.starts_with(prompt::RALPH_LOOP_OPENING));
+    match opening {
+        Some(line) if promised && line == prompt::ralph_loop_heading(named(spec)) => {
+            let active = !head().any(|line| line.replace(' ', "").trim_end() == "active:false");
+            LoopFile::Ours { active }
+        }
+        Some(line) if promised => {
+            LoopFile::OtherSpec(line[prompt::RALPH_LOOP_OPENING.len()..].to_owned())
+        }
+        Some(_) | None => LoopFile::Foreign,
+    }
+}
+
+fn named(spec: &Spec) -> PromptSpec<'_> {
+    PromptSpec { name: &spec.name, path: &spec.shown }
+}
+
+/// Whether the Ralph Loop can drive this spec now; changes nothing.
+pub fn can_drive(spec: &Spec) -> Result<(), LoopError> {
+    let config = config_dir();
+    if !config.is_some_and(|config| has_plugin(&config, &spec.root)) {
+        return Err(LoopError::NoPlugin);
+    }
+    let dir = spec.root.join(".claude");
+    if fs::canonicalize(&dir).is_ok_and(|real| !real.starts_with(&spec.root)) {
+        return Err(LoopError::Outside(dir));
+    }
+    match LoopFile::of(spec)? {
+        LoopFile::Missing | LoopFile::Ours { .. } => Ok(()),
+        LoopFile::OtherSpec(of) => Err(LoopError::OtherSpec { of }),
+        LoopFile::Foreign => Err(LoopError::Foreign),
+    }
+}
+
+/// Writes the loop file of a spec, from the first iteration.
+pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<(), LoopError> {
+    let path = spec.root.join(LOOP_FILE);
+    let dir = spec.root.join(".claude");
+    fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
+    // The plugin reads the file by lines; an id that is none must not add any.
+    let is_id = |id: &&str| id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let text = format!(
+        "---\nactive: true\niteration: 1\nsession_id: {}\nmax_iterations: {max_iterations}\n\
+         completion_promise: \"{}\"\nstarted_at: \"{}\"\n---\n\n{}",
+        session.filter(is_id).unwrap_or_default(),
+        claim::ALL_TASKS_COMPLETE,
+        Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        prompt::ralph_loop(named(spec)),
+    );
+    Ok(files::write(&path, text.as_bytes())?)
+}
+
+/// Deletes the loop file of a spec, and no other.
+pub fn end(spec: &Spec) -> Result<Dropped, FileError> {
+    match LoopFile::of(spec)? {
+        LoopFile::Missing => Ok(Dropped::Nothing),
+        LoopFile::Ours { active: true } => {
+            files::remove(&spec.root.join(LOOP_FILE)).map(|()| Dropped::Deleted)
+        }
+        LoopFile::Ours { active: false } | LoopFile::OtherSpec(_) | LoopFile::Foreign => {
+            Ok(Dropped::Kept)
+        }
+    }
+}
+
+/// Where Claude Code keeps its configuration.
+fn config_dir() -> Option<PathBuf> {
+    let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude"));
+    set.map(PathBuf::from).or_else(home)
+}
+
+/// Whether the plugin is there under either of its names: what the settings
+/// say counts first, else any place in which the host keeps plugins.
+fn has_plugin(config: &Path, root: &Path) -> bool {
+    let settings = [
+        root.join(".claude/settings.local.json"),
+        root.join(".claude/settings.json"),
+        config.join("settings.json"),
+    ];
+    let enabled = settings.iter().find_map(|path| is_enabled(&read_json(path)));
+    enabled.unwrap_or_else(|| is_installed(&config.join("plugins")))
+}
+
+fn is_enabled(settings: &Value) -> Option<bool> {
+    let plugins = settings["enabledPlugins"].as_object()?;
+    let mut ours = plugins.iter().filter(|(name, _)| is_plugin(name)).peekable();
+    ours.peek()?;
+    Some(ours.any(|(_, on)| *on != Value::Bool(false)))
+}
+
+fn is_installed(plugins: &Path) -> bool {
+    let list = read_json(&plugins.join("installed_plugins.json"));
+    let listed = [&list["plugins"], &list].into_iter().filter_map(Value::as_object);
+    if listed.flat_map(|list| list.keys()).any(|name| is_plugin(name)) {
+        return true;
+    }
+    let below = |dir: &str| {
+        let entries = fs::read_dir(plugins.join(dir)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path())
+    };
+    PLUGIN_NAMES.iter().any(|name| {
+        plugins.join(name).join(".claude-plugin/plugin.json").is_file()
+            || below("cache").any(|market| market.join(name).is_dir())
+            || below("marketplaces").any(|market| market.join("plugins").join(name).is_dir())
+    })
+}
+
+/// `ralph-loop@claude-plugins-official` and the like.
+fn is_plugin(listed: &str) -> bool {
+    PLUGIN_NAMES.contains(&listed.split('@').next().unwrap_or_default())
+}
+
+/// What cannot be read says nothing.
+fn read_json(path: &Path) -> Value {
+    let bytes = files::read(path, MAX_BYTES).ok();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
+}

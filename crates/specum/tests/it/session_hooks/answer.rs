@@ -1,0 +1,109 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+#[test]
+fn the_verdict_and_the_next_task_stand_in_the_place_of_the_result() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    let received = response("a long story\n\nTASK_COMPLETE");
+    let answer = returns(&world, "t1", &received).exits(0).json();
+    let mut output = answer["hookSpecificOutput"]["updatedToolOutput"].clone();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "PostToolUse");
+    let text = output["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("Task 1.1 passed: verified"), "{text}");
+    assert!(text.contains("Due now, one Agent call:\n- `task 1.2`"), "{text}");
+    output["content"] = received["content"].clone();
+    assert_eq!(output, received, "everything else as it came");
+}
+
+#[test]
+fn a_failed_attempt_comes_again_with_its_number() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write(TASKS, PLAN.replace("`test -f a`", "`true`"));
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    let text = told(&world, "t1", "x");
+    assert!(text.starts_with("Task 1.1 failed (attempt 1): "), "{text}");
+    assert!(text.contains("- `task 1.1` for `ralph-specum:spec-executor`: a, attempt 2"), "{text}");
+}
+
+#[test]
+fn in_a_group_only_the_last_one_carries_what_is_next() {
+    let world = session(GROUP);
+    for id in ["1.1", "1.2"] {
+        given(&calls(&world, &format!("task {id}"), id));
+    }
+    world.write("a", "");
+    world.write("b", "");
+    ends(&world, "1.1", "TASK_COMPLETE").silent();
+    let text = told(&world, "1.1", "x");
+    assert_eq!(text, "Task 1.1 has ended; its verdict comes with the last of the group.\n");
+    ends(&world, "1.2", "TASK_COMPLETE").silent();
+    let last = told(&world, "1.2", "x");
+    assert!(last.starts_with("Task 1.1 passed: "), "{last}");
+    assert!(last.contains("\nTask 1.2 passed: ") && last.contains("- `task 1.3`"), "{last}");
+    // The host may come with the first one only now.
+    assert_eq!(told(&world, "1.1", "x"), "Task 1.1 has ended; see the last of the group.\n");
+}
+
+#[test]
+fn the_last_task_ends_with_the_word() {
+    let world = session("- [ ] 1.1 a\n");
+    given(&calls(&world, "task 1.1", "t1"));
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    let text = told(&world, "t1", "x");
+    assert!(text.contains("Every task is done. Say ALL_TASKS_COMPLETE alone on a line"), "{text}");
+    assert!(!world.path(STATE).exists());
+}
+
+#[test]
+fn a_commit_that_git_refuses_is_a_failure_and_nothing_else() {
+    let world = session(PLAN);
+    let hook = ".git/hooks/pre-commit";
+    world.write(hook, "#!/bin/sh\necho lint says no >&2\nexit 1\n");
+    fs::set_permissions(world.path(hook), fs::Permissions::from_mode(0o755)).unwrap();
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    let text = told(&world, "t1", "x");
+    assert!(
+        text.starts_with("Task 1.1 failed (attempt 1): ") && text.contains("lint says no"),
+        "{text}"
+    );
+    assert!(text.contains("- `task 1.1`") && !text.contains("passed"), "{text}");
+}
+
+#[test]
+fn an_error_of_the_hosts_api_is_no_failed_attempt() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    let before = world.snapshot();
+    let text = told(&world, "t1", "API Error: 500 Internal server error.");
+    assert!(text.contains("counts as no attempt") && text.contains("API Error: 500"), "{text}");
+    assert!(text.contains("Call the Agent tool again with the prompt `task 1.1`"), "{text}");
+    assert_eq!(world.snapshot(), before);
+}
+
+#[test]
+fn calls_that_are_not_ours_keep_their_result() {
+    let world = session(PLAN);
+    returns(&world, "unknown", &response("x")).silent();
+    let input = json!({"tool_name": "Bash", "tool_use_id": "t1", "tool_response": {"stdout": ""}});
+    world.hook("post-tool-use", &input).silent();
+    world.hook("post-tool-use", &json!({"tool_name": "Agent"})).silent();
+}
+
+#[test]
+fn a_result_of_any_shape_is_answered() {
+    for shape in [json!("a text"), json!(["x"]), json!(null), json!(7), json!({"content": "x"})] {
+        let world = session(PLAN);
+        given(&calls(&world, "task 1.1", "t1"));
+        let answer = returns(&world, "t1", &shape);
+        assert_eq!(answer.code, Some(0), "{shape}: {}", answer.stderr);
+        let output = &answer.json()["hookSpecificOutput"]["updatedToolOutput"];
+        assert!(output["content"][0]["text"].as_str().unwrap().contains("task 1.1"), "{shape}");
+    }
+}

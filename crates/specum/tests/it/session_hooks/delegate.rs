@@ -1,0 +1,132 @@
+use super::*;
+
+#[test]
+fn a_short_prompt_becomes_the_brief_of_the_right_agent() {
+    let world = session("- [ ] V1 [VERIFY] a\n  - **Verify**: `true`\n- [ ] 1.2 b\n");
+    let call = calls_with(
+        &world,
+        &json!({}),
+        &json!({"prompt": "task V1", "model": "haiku", "run_in_background": true, "isolation": "worktree"}),
+    );
+    let given = given(&call);
+    assert_eq!(given["subagent_type"], "ralph-specum:qa-engineer");
+    assert_eq!((&given["description"], &given["model"]), (&json!("task V1"), &json!("haiku")));
+    let brief = given["prompt"].as_str().unwrap();
+    assert!(brief.starts_with("- [ ] V1 [VERIFY] a\n  - **Verify**: `true`\n"), "{brief}");
+    assert!(given.get("run_in_background").is_none() && given.get("isolation").is_none());
+    assert_eq!(recorded(&world, "delegated"), ["V1"]);
+}
+
+#[test]
+fn a_task_that_is_done_unknown_or_not_due_is_refused_with_what_is_due() {
+    let world = session("- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    for (task, says) in [
+        ("1.1", "Task 1.1 is done already. Due: `task 1.2`."),
+        ("9.9", "There is no task 9.9. Due: `task 1.2`."),
+        ("1.3", "Task 1.3 is not due yet. Due: `task 1.2`."),
+    ] {
+        assert_eq!(refused(&calls(&world, &format!("task {task}"), "t")), says);
+    }
+    assert_eq!(
+        refused(&calls(&world, "do something", "t")),
+        "The prompt names no task. Due: `task 1.2`."
+    );
+    assert_eq!(recorded(&world, "delegated"), Vec::<String>::new());
+}
+
+#[test]
+fn a_call_of_another_session_is_refused() {
+    let world = session(PLAN);
+    let state = world.read(STATE);
+    let call = calls_with(&world, &json!({"session_id": "other"}), &json!({"prompt": "task 1.1"}));
+    let reason = refused(&call);
+    assert!(reason.contains("is worked by session test-session"), "{reason}");
+    assert!(reason.contains("/ralph-specum:implement takes it over"), "{reason}");
+    assert_eq!(world.read(STATE), state);
+}
+
+#[test]
+fn a_loop_that_waits_gives_nothing_out() {
+    let world = session(PLAN);
+    world.specum(&["pause"]).exits(0);
+    assert!(refused(&calls(&world, "task 1.1", "t")).starts_with("Paused"));
+    world.specum(&["resume"]).exits(0);
+    let state = world.read_state();
+    let with = |fields: Value| {
+        let mut state = state.clone();
+        merge(&mut state, &fields);
+        world.state(&state);
+        refused(&calls(&world, "task 1.1", "t"))
+    };
+    assert!(with(json!({"maxGlobalIterations": 1})).starts_with("All attempts are used"));
+    let blocked = with(json!({"blocked": "task 1.1 failed", "awaitingApproval": true}));
+    assert!(blocked.starts_with("Blocked: task 1.1 failed"), "{blocked}");
+    assert_eq!(recorded(&world, "delegated"), Vec::<String>::new());
+}
+
+#[test]
+fn other_agents_other_tools_and_calls_of_sub_agents_are_left_alone() {
+    let world = session(PLAN);
+    let before = world.snapshot();
+    for (fields, tool_input) in [
+        (json!({}), json!({"subagent_type": "Explore", "prompt": "find the config"})),
+        (json!({}), json!({"subagent_type": "Explore", "prompt": "task force: who is in it?"})),
+        (json!({}), json!({"subagent_type": "general-purpose", "prompt": "Task 3 of my own list"})),
+        (json!({}), json!({"subagent_type": "Explore", "prompt": "task 1.1 looks odd, read it"})),
+        (json!({"tool_name": "Bash"}), json!({"command": "task 1.1", "prompt": "task 1.1"})),
+        (json!({"agent_id": "a", "agent_type": EXECUTOR}), json!({"prompt": "task 1.1"})),
+        (json!({"tool_input": null}), json!({})),
+        (json!({"tool_input": "task 1.1"}), json!({})),
+    ] {
+        calls_with(&world, &fields, &tool_input).silent();
+    }
+    assert_eq!(world.snapshot(), before);
+    let call = calls_with(
+        &world,
+        &json!({}),
+        &json!({"subagent_type": "general-purpose", "prompt": "task 1.1"}),
+    );
+    assert_eq!(given(&call)["subagent_type"], EXECUTOR, "our short prompt goes to the right agent");
+}
+
+#[test]
+fn a_brief_that_the_coordinator_wrote_or_copied_works() {
+    let world = session(PLAN);
+    let own = "Please implement task 1.1 (a).\nCreate the file a. Say TASK_COMPLETE.";
+    assert!(
+        given(&calls(&world, own, "t1"))["prompt"].as_str().unwrap().starts_with("- [ ] 1.1 a")
+    );
+    let due = world.specum(&["next", "--json"]).json();
+    let copied = due["tasks"][0]["brief"].as_str().unwrap();
+    assert_eq!(given(&calls(&world, copied, "t2"))["prompt"], copied);
+    let foreign = copied.replace("\"spec\":\"test-spec\"", "\"spec\":\"other\"");
+    let reason = refused(&calls(&world, &foreign, "t3"));
+    assert!(reason.contains("belongs to the spec other"), "{reason}");
+}
+
+#[test]
+fn an_attempt_without_a_verdict_is_given_out_four_times_at_most() {
+    let world = session(PLAN);
+    for n in 1..=4 {
+        given(&calls(&world, "task 1.1", &format!("t{n}")));
+    }
+    let reason = refused(&calls(&world, "task 1.1", "t5"));
+    assert!(reason.contains("has been given out 4 times without a result"), "{reason}");
+    assert_eq!(recorded(&world, "delegated").len(), 4);
+    assert_eq!(world.read_state()["globalIteration"], 1, "and none of them has failed");
+    world.specum(&["fail", "1.1", "--reason", "seen by a person"]).exits(0);
+    given(&calls(&world, "task 1.1", "t6"));
+}
+
+#[test]
+fn a_session_that_gets_work_of_a_dead_owner_owns_the_spec() {
+    let world = session(PLAN);
+    let mut state = world.read_state();
+    state["owner"] = json!({"kind": "session", "sessionId": "dead", "process": {"pid": 4_000_000, "started": "1"}});
+    world.state(&state);
+    world.write("a", "");
+    given(&calls(&world, "task 1.1", "t1"));
+    assert_eq!(world.read_state()["owner"]["sessionId"], "test-session");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    assert!(world.read(TASKS).starts_with("- [x] 1.1"), "{}", world.read(TASKS));
+}

@@ -1,0 +1,210 @@
+use specum_core::brief::Marker;
+
+use super::*;
+
+/// A project in which 1.1 was given to a sub-agent.
+fn delegated(tasks: &str) -> World {
+    let world = session(tasks);
+    given(&calls(&world, "task 1.1", "toolu_1"));
+    world
+}
+
+#[test]
+fn the_attempt_is_found_by_the_id_of_the_call() {
+    let world = delegated(PLAN);
+    world.write("a", "");
+    ends(&world, "toolu_1", "Made it.\n\nTASK_COMPLETE").silent();
+    assert!(world.read(TASKS).starts_with("- [x] 1.1"));
+    assert_eq!(world.git(&["log", "-1", "--format=%(trailers:key=Task,valueonly)"]).trim(), "1.1");
+}
+
+#[test]
+fn without_that_id_the_marker_of_the_brief_counts() {
+    for meta in [None, Some("{}"), Some("not JSON"), Some(r#"{"toolUseId":"unknown"}"#)] {
+        let world = session(PLAN);
+        let brief = given(&calls(&world, "task 1.1", "toolu_1"))["prompt"].clone();
+        world.write("a", "");
+        let path = transcript("x");
+        let first = json!({"type": "user", "message": {"role": "user", "content": brief}});
+        let lines =
+            format!("{{\"type\":\"summary\"}}\nnot JSON\n{first}\n{{\"type\":\"assistant\"}}\n");
+        world.write(&path, lines);
+        if let Some(meta) = meta {
+            world.write(&path.replace(".jsonl", ".meta.json"), meta);
+        }
+        stops(&world, &path, &json!({})).silent();
+        assert_eq!(recorded(&world, "passed"), ["1.1"], "{meta:?}");
+    }
+}
+
+#[test]
+fn a_marker_of_another_spec_or_behind_the_first_line_is_none_of_ours() {
+    let world = delegated(PLAN);
+    world.write("a", "");
+    let before = world.snapshot();
+    let path = transcript("x");
+    let marker = |spec: &str| {
+        let text = Marker { spec: spec.into(), task: "1.1".into(), attempt: 1 }.render();
+        json!({"type": "user", "message": {"content": text}}).to_string()
+    };
+    let plain = json!({"type": "user", "message": {"content": "hello"}}).to_string();
+    for lines in [marker("other"), format!("{plain}\n{}", marker("test-spec")), String::new()] {
+        world.write(&path, lines + "\n");
+        stops(&world, &path, &json!({})).silent();
+    }
+    stops(&world, "../home/no-such.jsonl", &json!({})).silent();
+    stops(&world, &path, &json!({"agent_transcript_path": null})).silent();
+    assert_eq!(world.snapshot(), before);
+}
+
+#[test]
+fn other_agents_and_the_compaction_agent_are_not_judged() {
+    let world = delegated(PLAN);
+    world.write("a", "");
+    let before = world.snapshot();
+    for agent in [json!(""), json!("Explore"), json!("other:spec-executor"), json!(null)] {
+        ends_with(&world, "toolu_1", &json!({"agent_type": agent})).silent();
+    }
+    assert_eq!(world.snapshot(), before);
+}
+
+#[test]
+fn an_attempt_that_is_judged_or_old_is_not_judged_again() {
+    let world = delegated(PLAN);
+    world.specum(&["fail", "1.1", "--reason", "broke"]).exits(0);
+    world.write("a", "");
+    let before = world.snapshot();
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    assert_eq!(world.snapshot(), before, "attempt 2 is open, this is attempt 1");
+    given(&calls(&world, "task 1.1", "toolu_2"));
+    ends(&world, "toolu_2", "TASK_COMPLETE").silent();
+    let before = world.snapshot();
+    for id in ["toolu_1", "toolu_2"] {
+        ends(&world, id, "TASK_COMPLETE").silent();
+    }
+    assert_eq!(world.snapshot(), before);
+    assert_eq!(recorded(&world, "passed"), ["1.1"]);
+}
+
+#[test]
+fn the_orphan_judge_of_a_killed_host_changes_nothing() {
+    for tasks in [PLAN, GROUP] {
+        let world = delegated(tasks);
+        world.write("a", "");
+        take_over(&world, "second").exits(0);
+        let before = world.snapshot();
+        let head = world.git(&["rev-parse", "HEAD"]);
+        ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+        let mut after = world.snapshot();
+        after.retain(|(path, _)| !path.ends_with(".ralph-check.lock"));
+        assert_eq!(after, before, "{tasks}");
+        assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+        // Nor later, through the door of the new owner.
+        world.specum(&["next"]).exits(0);
+        assert_eq!(recorded(&world, "passed"), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn an_executor_is_sent_back_twice_within_its_attempt_and_then_has_failed() {
+    let world = delegated(PLAN);
+    for n in 1..=2 {
+        let call = ends(&world, "toolu_1", "TASK_COMPLETE");
+        let reason = call.reason();
+        assert!(reason.starts_with("Task 1.1 is not done yet:\n- "), "{reason}");
+        assert!(reason.contains("test -f a") && reason.contains("TASK_COMPLETE"), "{reason}");
+        assert_eq!(recorded(&world, "sent-back").len(), n);
+        assert_eq!(world.read_state()["globalIteration"], 1);
+    }
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    assert_eq!(recorded(&world, "failed"), ["1.1"]);
+    assert_eq!(world.read_state()["taskIteration"], 2);
+}
+
+#[test]
+fn what_is_mended_after_it_was_sent_back_passes_in_the_same_attempt() {
+    let world = delegated(PLAN);
+    ends(&world, "toolu_1", "It requires manual work.\nTASK_COMPLETE").reason();
+    world.write("a", "");
+    ends(&world, "toolu_1", "Now.\nTASK_COMPLETE").silent();
+    assert!(world.read("specs/test-spec/.progress.md").contains("- 1.1 a (attempt 1)"));
+}
+
+#[test]
+fn a_text_that_was_changed_costs_the_attempt_at_once() {
+    let world = delegated(PLAN);
+    world.write("a", "");
+    world.write(TASKS, PLAN.replace("`test -f a`", "`true`"));
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    assert_eq!(recorded(&world, "failed"), ["1.1"]);
+}
+
+#[test]
+fn a_batch_is_judged_with_its_last_result_and_only_what_failed_comes_again() {
+    let world = session(GROUP);
+    given(&calls(&world, "task 1.1", "t1"));
+    given(&calls(&world, "task 1.2", "t2"));
+    world.write("b", "");
+    world.write("specs/test-spec/.progress-task-1.md", "- second\n");
+    world.write("specs/test-spec/.progress-task-0.md", "- first\n");
+    ends(&world, "t2", "TASK_COMPLETE").silent();
+    assert!(!world.read(TASKS).contains("[x]"), "the other still works");
+    assert_eq!(recorded(&world, "passed"), Vec::<String>::new());
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    assert_eq!(
+        (recorded(&world, "passed"), recorded(&world, "failed")),
+        (vec!["1.2".into()], vec!["1.1".into()])
+    );
+    assert_eq!(recorded(&world, "sent-back"), Vec::<String>::new(), "nobody is there any more");
+    let progress = world.read("specs/test-spec/.progress.md");
+    assert!(progress.contains("- first\n- second\n"), "{progress}");
+    for n in 0..2 {
+        assert!(!world.path(&format!("specs/test-spec/.progress-task-{n}.md")).exists());
+    }
+    let due = world.specum(&["next", "--json"]).json();
+    assert_eq!((&due["due"], &due["tasks"][0]["id"]), (&json!("task"), &json!("1.1")));
+    assert_eq!(due["tasks"][0]["attempt"], 2);
+}
+
+#[test]
+fn a_verdict_that_was_cut_off_is_made_by_next() {
+    // The check kills its judge, once.
+    let deadly = "`if rm die; then kill -9 $PPID; fi; test -f a`";
+    for (tasks, ids) in [(PLAN, &["1.1"][..]), (GROUP, &["1.1", "1.2"])] {
+        let world = session(&tasks.replace("`test -f a`", deadly));
+        for name in ["a", "b", "die"] {
+            world.write(name, "");
+        }
+        for id in ids {
+            given(&calls(&world, &format!("task {id}"), id));
+        }
+        for id in &ids[1..] {
+            ends(&world, id, "TASK_COMPLETE").silent();
+        }
+        let before = world.read(TASKS);
+        assert_eq!(ends(&world, ids[0], "TASK_COMPLETE").code, None, "the judge is killed");
+        assert_eq!((world.read(TASKS), recorded(&world, "passed")), (before, vec![]));
+        let text = told(&world, ids[0], "TASK_COMPLETE");
+        assert!(text.contains("`specum next`"), "{text}");
+        let call = world.specum(&["next"]);
+        assert!(call.exits(0).stdout.contains("Due: task"), "{}", call.stdout);
+        assert_eq!(recorded(&world, "passed"), ids, "{tasks}");
+    }
+}
+
+#[test]
+fn a_report_counts_no_more_when_its_attempt_was_given_out_again() {
+    let world =
+        session(&PLAN.replace("`test -f a`", "`if rm die; then kill -9 $PPID; fi; test -f a`"));
+    world.write("die", "");
+    given(&calls(&world, "task 1.1", "t1"));
+    assert_eq!(ends(&world, "t1", "TASK_COMPLETE").code, None);
+    given(&calls(&world, "task 1.1", "t2"));
+    let call = world.specum(&["next"]);
+    assert!(
+        call.exits(0).stdout.contains("attempt 1"),
+        "its executor still works: {}",
+        call.stdout
+    );
+    assert_eq!(recorded(&world, "failed"), Vec::<String>::new());
+}

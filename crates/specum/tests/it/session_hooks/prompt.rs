@@ -1,0 +1,93 @@
+use super::*;
+
+fn types(world: &World, arguments: &str) -> Call {
+    let input = json!({
+        "hook_event_name": "UserPromptExpansion",
+        "expansion_type": "slash_command",
+        "command_name": "ralph-specum:implement",
+        "command_args": arguments,
+        "command_source": "plugin",
+        "prompt": format!("/ralph-specum:implement {arguments}"),
+    });
+    world.hook("prompt", &input)
+}
+
+fn from_session(world: &World, session: &str) -> Call {
+    let mut command = world.command();
+    command.args(["--from-session", "implement"]).env("CLAUDE_CODE_SESSION_ID", session);
+    call(command, b"")
+}
+
+fn project() -> World {
+    let world = World::with_tasks(PLAN);
+    fs::remove_file(world.path(STATE)).expect("just written");
+    world
+}
+
+#[test]
+fn arguments_that_would_hurt_a_shell_are_refused_in_words_and_never_run() {
+    let world = project();
+    let before = world.snapshot();
+    for (typed, says) in [
+        ("$(touch hurt)", "unexpected argument 'hurt)'"),
+        ("\"$(touch hurt)\"", "there is no spec `$(touch hurt)`"),
+        ("`touch hurt`", "unexpected argument 'hurt`'"),
+        ("'`touch hurt`'", "there is no spec ``touch hurt``"),
+        ("; touch hurt", "unexpected argument"),
+        ("a\ntouch hurt", "unexpected argument"),
+        ("\"a\nb\"", "there is no spec `a\nb`"),
+        ("```", "there is no spec `````"),
+        ("--unknown", "unexpected argument '--unknown'"),
+        ("--max-task-iterations 0", "0 is not in 1..=1000"),
+        ("--driver magic", "invalid value 'magic'"),
+        ("test-spce", "did you mean `test-spec`?"),
+        ("'test-spec", "a quote is not closed in: 'test-spec"),
+        ("../../etc", "there is no spec"),
+        ("/etc", "leads out of the project"),
+    ] {
+        let call = types(&world, typed);
+        let reason = call.reason();
+        assert!(reason.contains(says), "{typed}: {reason}");
+        assert_eq!(call.system_message(), "/ralph-specum:implement was not run");
+    }
+    assert_eq!(world.snapshot(), before);
+    assert!(!world.path("../home/.local/state/specum/sessions").exists(), "nothing was kept");
+}
+
+#[test]
+fn good_arguments_reach_the_command_byte_for_byte_and_once() {
+    let world = project();
+    let odd = "it's $(touch hurt) `touch hurt` \"x\" ü";
+    world.write(&format!("specs/{odd}/tasks.md"), PLAN);
+    let typed = "\"it's $(touch hurt) `touch hurt` \\\"x\\\" ü\" --max-task-iterations 7";
+    types(&world, typed).silent();
+    assert!(!world.path(&format!("specs/{odd}/.ralph-state.json")).exists(), "only kept");
+    from_session(&world, "another-session").exits(0);
+    assert!(world.path(STATE).exists(), "another session gets the active spec, not these");
+    let said = from_session(&world, "test-session");
+    assert!(said.exits(0).stdout.starts_with(&format!("You coordinate the spec {odd} ")));
+    let state: Value =
+        serde_json::from_str(&world.read(&format!("specs/{odd}/.ralph-state.json"))).unwrap();
+    assert_eq!(state["maxTaskIterations"], 7);
+    assert_eq!(state["owner"]["sessionId"], "test-session");
+    let again = from_session(&world, "test-session");
+    assert!(again.exits(0).stdout.starts_with("You coordinate the spec test-spec "));
+    assert!(!world.path("hurt").exists());
+}
+
+#[test]
+fn commands_of_others_are_left_alone() {
+    let world = project();
+    for name in ["other:implement", "implement", "ralph-specum:unknown", "ralph-specum:"] {
+        let input = json!({"command_name": name, "command_args": "$(x) '"});
+        world.hook("prompt", &input).silent();
+    }
+}
+
+#[test]
+fn without_a_plan_the_command_ends_before_the_model_is_asked() {
+    let world = World::empty();
+    assert!(types(&world, "").reason().starts_with("no spec is active"));
+    world.write("specs/bare/notes.md", "");
+    assert!(types(&world, "bare").reason().contains("./specs/bare has no tasks.md"));
+}
