@@ -8,7 +8,8 @@
 //!   only one that starts `git`;
 //! - [`attempt`] opens an attempt at a task and judges its result;
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
-//!   slash command was given from the one to the other.
+//!   slash command was given from the one to the other;
+//! - [`plugin`] makes a host call us.
 
 pub mod attempt;
 pub mod commands;
@@ -16,6 +17,7 @@ pub mod exit;
 pub mod files;
 pub mod git;
 pub mod hook;
+pub mod plugin;
 pub mod process;
 pub mod project;
 pub mod session;

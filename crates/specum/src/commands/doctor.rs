@@ -7,6 +7,7 @@ use super::{print, print_json};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
+use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, SpecError};
 use crate::store::Store;
 
@@ -159,9 +160,4 @@ fn examine_spec(store: &Store, dir: &Path, add: &mut impl FnMut(Grade, &'static 
             format!("of a killed process, safe to delete: {}", leftovers.join(", ")),
         );
     }
-}
-
-fn find_program(name: &str) -> Option<std::path::PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
