@@ -7,7 +7,10 @@ mod world;
 /// A scripted model behind the Messages API.
 mod model;
 
-/// The real Claude Code, installed by the tests themselves.
+/// The same for Codex and Gemini CLI.
+mod other_model;
+
+/// The real hosts, installed by the tests themselves.
 mod host;
 
 /// The two above prove themselves.
@@ -18,6 +21,9 @@ mod claude_loop;
 
 /// Coordinator, executors and judge in the real Claude Code.
 mod session;
+
+/// The plugin's way into the hosts, and the loop in the other two.
+mod plugin;
 
 /// The store, killed at every step and shared by many.
 mod transaction;
