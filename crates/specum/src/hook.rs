@@ -12,6 +12,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde_json::json;
 use specum_core::claim;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
@@ -36,6 +37,10 @@ pub const EVENTS: [&str; 7] = [
     "post-tool-use",
     "subagent-stop",
 ];
+
+/// What Gemini CLI sets for its hooks. It shows what a hook prints to the person;
+/// the model hears only what comes as JSON.
+const GEMINI_VARIABLE: &str = "GEMINI_SESSION_ID";
 
 /// The longest input worth reading.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
@@ -175,6 +180,15 @@ fn decide(
 
 /// `session-start`: what the model should know of the active spec.
 fn session_start(input: &Input) -> Option<String> {
+    let note = note_on_active_spec(input)?;
+    if std::env::var_os(GEMINI_VARIABLE).is_none() {
+        return Some(note);
+    }
+    let context = json!({"hookEventName": "SessionStart", "additionalContext": note});
+    Some(json!({"hookSpecificOutput": context}).to_string())
+}
+
+fn note_on_active_spec(input: &Input) -> Option<String> {
     let (_, spec) = active_spec(&input.cwd)?;
     let store = Store::of(&spec);
     let mut memory = store.read_memory();

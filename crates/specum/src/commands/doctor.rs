@@ -61,7 +61,12 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
     let home = std::env::var_os("HOME");
     add(Grade::Good, "specum", format!("version {}", env!("CARGO_PKG_VERSION")));
     if find_program("specum").is_none() {
-        add(Grade::Note, "PATH", "specum is not on PATH, so a plugin's hooks cannot find it: `cargo install --path crates/specum`".into());
+        add(
+            Grade::Note,
+            "PATH",
+            "specum is not on PATH, where agents look for it: `cargo install --path crates/specum`"
+                .into(),
+        );
     }
     let hosts: Vec<&str> = ["claude", "codex", "gemini", "opencode"]
         .into_iter()

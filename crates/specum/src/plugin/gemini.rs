@@ -17,9 +17,9 @@ use crate::files::{self, FileError};
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Marks our hooks among others'.
 const NAME: &str = "specum";
-/// The host's events and ours. It does not give the model what a hook prints at
-/// the start of a session, so that one is not there.
-const EVENTS: [(&str, &str); 2] = [("AfterAgent", "stop"), ("SessionEnd", "session-end")];
+/// The host's events and ours.
+const EVENTS: [(&str, &str); 3] =
+    [("AfterAgent", "stop"), ("SessionStart", "session-start"), ("SessionEnd", "session-end")];
 /// The host counts in milliseconds.
 const TIMEOUT: u64 = 30_000;
 

@@ -269,4 +269,6 @@ fn gemini_works_a_whole_spec_in_one_prompt() {
 
     assert!(outcome.succeeded(), "{}", outcome.tail());
     all_five_are_done(&world, &model, &outcome.tail());
+    let Told::Text(first) = &model.told()[0] else { panic!("a prompt comes first") };
+    assert!(first.contains("specum: the active spec is demo"), "the note of the start: {first}");
 }
