@@ -342,7 +342,9 @@ pub fn session_note(
             "Phase: {}. The tasks are not being executed yet.\n",
             line::head(state.phase.as_str(), 60)
         )),
-        None => note.push_str("No loop is running. Start one with /ralph-specum:implement.\n"),
+        None => note.push_str(
+            "No loop is running. Start one with /ralph-specum:implement, or `specum implement`.\n",
+        ),
     }
     note
 }

@@ -14,6 +14,7 @@ mod implement;
 mod list;
 mod next;
 mod pause;
+mod plugin;
 mod status;
 mod switch;
 
@@ -66,6 +67,7 @@ enum Verb {
     Resume(pause::ResumeArgs),
     Cancel(cancel::Args),
     Doctor(doctor::Args),
+    Plugin(plugin::Args),
     Hook(HookArgs),
 }
 
@@ -137,12 +139,13 @@ pub fn run() -> ExitCode {
         Verb::Resume(args) => pause::resume(&args),
         Verb::Cancel(args) => cancel::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Plugin(args) => plugin::run(&args),
         Verb::Hook(args) => return hook::run(&args.event),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error:#}");
+            complain(format!("{error:#}"));
             ExitCode::from(exit_code(&error))
         }
     }
@@ -213,6 +216,10 @@ fn print(text: impl Display) -> anyhow::Result<()> {
 
 fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(serde_json::to_string_pretty(value)?)
+}
+
+fn complain(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "error: {text}");
 }
 
 fn warn(text: impl Display) {

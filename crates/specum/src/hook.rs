@@ -13,6 +13,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde_json::json;
 use specum_core::claim;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
@@ -37,6 +38,10 @@ pub const EVENTS: [&str; 7] = [
     "post-tool-use",
     "subagent-stop",
 ];
+
+/// What Gemini CLI sets for its hooks. It shows what a hook prints to the person;
+/// the model hears only what comes as JSON.
+const GEMINI_VARIABLE: &str = "GEMINI_SESSION_ID";
 
 /// The longest input worth reading.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
@@ -111,11 +116,16 @@ fn stop(input: &Input) -> Option<String> {
     let store = Store::of(&spec);
     // Twice at most: a second look is needed only when another session was
     // faster in claiming the spec.
+    let this_stop = identity(input);
     for _ in 0..2 {
-        let before = store.read_memory();
+        let memory = store.read_memory();
+        let before = memory.before(this_stop.as_deref());
         let decision = decide(input, &project, &spec, &store, &before)?;
-        let remembered = match &decision.memory {
-            Some(after) => store.write_memory(&before, after),
+        let remembered = match decision.memory {
+            Some(mut after) => {
+                after.counted = memory.counting(this_stop.as_deref());
+                store.write_memory(&memory, &after)
+            }
             None => Ok(true),
         };
         match remembered {
@@ -132,6 +142,14 @@ fn stop(input: &Input) -> Option<String> {
         }
     }
     None
+}
+
+/// What tells this stop from every other. An agent that does nothing makes the
+/// host say the same at every stop, but the transcript has grown in between. No
+/// transcript, no identity.
+fn identity(input: &Input) -> Option<String> {
+    let transcript = std::fs::metadata(input.transcript_path.as_deref()?).ok()?;
+    Some(input.digest.with_number(transcript.len()).hex())
 }
 
 fn decide(
@@ -176,6 +194,15 @@ fn decide(
 
 /// `session-start`: what the model should know of the active spec.
 fn session_start(input: &Input) -> Option<String> {
+    let note = note_on_active_spec(input)?;
+    if std::env::var_os(GEMINI_VARIABLE).is_none() {
+        return Some(note);
+    }
+    let context = json!({"hookEventName": "SessionStart", "additionalContext": note});
+    Some(json!({"hookSpecificOutput": context}).to_string())
+}
+
+fn note_on_active_spec(input: &Input) -> Option<String> {
     let (_, spec) = active_spec(&input.cwd)?;
     let store = Store::of(&spec);
     let mut memory = store.read_memory();

@@ -9,7 +9,8 @@
 //! - [`attempt`] opens an attempt at a task and judges its result;
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
 //!   slash command was given from the one to the other;
-//! - [`ralph_loop`] lets another plugin drive instead of our Stop hook.
+//! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
+//! - [`plugin`] makes a host call us.
 
 pub mod attempt;
 pub mod commands;
@@ -17,6 +18,7 @@ pub mod exit;
 pub mod files;
 pub mod git;
 pub mod hook;
+pub mod plugin;
 pub mod process;
 pub mod project;
 pub mod ralph_loop;

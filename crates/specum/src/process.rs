@@ -6,7 +6,7 @@
 //! and a pipe that some descendant holds open is not waited for.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -72,6 +72,12 @@ impl Tail {
         bytes.drain(..bytes.len().saturating_sub(self.limit));
         bytes
     }
+}
+
+/// A program on PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
 /// Runs a shell command at `dir`, for at most `time`.

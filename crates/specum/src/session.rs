@@ -58,7 +58,7 @@ pub fn current() -> Option<String> {
 }
 
 /// specum's own folder for what belongs to no project.
-fn state_home() -> Option<PathBuf> {
+pub(crate) fn state_home() -> Option<PathBuf> {
     let set =
         std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));

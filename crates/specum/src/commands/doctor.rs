@@ -7,6 +7,7 @@ use super::{print, print_json};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
+use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, SpecError};
 use crate::store::Store;
 
@@ -60,7 +61,12 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
     let home = std::env::var_os("HOME");
     add(Grade::Good, "specum", format!("version {}", env!("CARGO_PKG_VERSION")));
     if find_program("specum").is_none() {
-        add(Grade::Note, "PATH", "specum is not on PATH, so a plugin's hooks cannot find it: `cargo install --path crates/specum`".into());
+        add(
+            Grade::Note,
+            "PATH",
+            "specum is not on PATH, where agents look for it: `cargo install --path crates/specum`"
+                .into(),
+        );
     }
     let hosts: Vec<&str> = ["claude", "codex", "gemini", "opencode"]
         .into_iter()
@@ -159,9 +165,4 @@ fn examine_spec(store: &Store, dir: &Path, add: &mut impl FnMut(Grade, &'static 
             format!("of a killed process, safe to delete: {}", leftovers.join(", ")),
         );
     }
-}
-
-fn find_program(name: &str) -> Option<std::path::PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }

@@ -14,7 +14,7 @@ fn plugin() -> PathBuf {
 }
 
 /// A repository with `count` tasks, started.
-fn started(count: usize) -> World {
+pub(crate) fn started(count: usize) -> World {
     let tasks: String = (1..=count)
         .map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `test -f done-1.{n}`\n"))
         .collect();

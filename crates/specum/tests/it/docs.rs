@@ -149,6 +149,9 @@ fn the_command_reference_is_the_help() {
     for verb in definition.get_subcommands_mut().filter(|verb| verb.get_name() != "help") {
         let title = format!("specum {}", verb.get_name());
         add(&title, verb);
+        for part in verb.get_subcommands_mut().filter(|part| part.get_name() != "help") {
+            add(&format!("{title} {}", part.get_name()), part);
+        }
     }
     is_up_to_date("docs/commands.md", &page);
 }

@@ -6,6 +6,7 @@
 //! has run.
 
 mod claude;
+mod other;
 mod process;
 
 use std::fs::{self, File};
@@ -15,6 +16,7 @@ use std::process::{Command, Output};
 use std::{env, thread};
 
 pub(crate) use claude::{ClaudeRun, Outcome};
+pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini};
 
 /// An agent host as npm knows it.
 struct Host {
@@ -31,6 +33,22 @@ const CLAUDE: Host = Host {
     version: "2.1.197",
     megabytes: 235,
 };
+
+const CODEX: Host =
+    Host { name: "codex", package: "@openai/codex", version: "0.166.0", megabytes: 435 };
+
+const GEMINI: Host =
+    Host { name: "gemini", package: "@google/gemini-cli", version: "0.61.0", megabytes: 100 };
+
+/// The program of Codex, or `None` if this machine has to do without.
+pub(crate) fn codex() -> Option<PathBuf> {
+    CODEX.program()
+}
+
+/// The program of Gemini CLI, or `None` if this machine has to do without.
+pub(crate) fn gemini() -> Option<PathBuf> {
+    GEMINI.program()
+}
 
 /// The program of Claude Code, or `None` if this machine has to do without.
 pub(crate) fn claude() -> Option<PathBuf> {

@@ -7,7 +7,10 @@ mod world;
 /// A scripted model behind the Messages API.
 mod model;
 
-/// The real Claude Code, installed by the tests themselves.
+/// The same for Codex and Gemini CLI.
+mod other_model;
+
+/// The real hosts, installed by the tests themselves.
 mod host;
 
 /// The two above prove themselves.
@@ -22,6 +25,8 @@ mod session;
 /// The hooks around sub-agents, with the input that Claude Code sends.
 mod session_hooks;
 
+/// The plugin's way into the hosts, and the loop in the other two.
+mod plugin;
 /// Another plugin as the driver.
 mod ralph_loop;
 

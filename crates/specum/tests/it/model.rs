@@ -111,7 +111,12 @@ impl Drop for Model {
     }
 }
 
-fn serve(listener: std::net::TcpListener, router: Router, asked_to_stop: oneshot::Receiver<()>) {
+/// Serves until asked to stop.
+pub(crate) fn serve(
+    listener: std::net::TcpListener,
+    router: Router,
+    asked_to_stop: oneshot::Receiver<()>,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -54,6 +54,10 @@ impl World {
         world
     }
 
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }

@@ -1,0 +1,98 @@
+//! Codex and Gemini CLI for one prompt, against a mock model.
+//!
+//! Like Claude Code here, they see nothing of the machine they run on: a given
+//! home, a cleared environment, a key that opens nothing.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use std::{env, fs};
+
+use super::process::{Finished, Running};
+
+/// Far beyond what any run takes; it only keeps a hung host from hanging CI.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
+
+/// What one run came to.
+pub(crate) struct OtherOutcome {
+    finished: Finished,
+}
+
+impl OtherOutcome {
+    pub(crate) fn succeeded(&self) -> bool {
+        self.finished.status.success()
+    }
+
+    /// The end of its output, for a failure's message.
+    pub(crate) fn tail(&self) -> String {
+        self.finished.tail()
+    }
+}
+
+/// Makes a home in which Codex asks the model at `url`.
+pub(crate) fn settle_codex(home: &Path, url: &str) {
+    let config = format!(
+        "model = \"gpt-5\"\nmodel_provider = \"mock\"\n\n[model_providers.mock]\nname = \"mock\"\n\
+         base_url = \"{url}/v1\"\nenv_key = \"MOCK_KEY\"\nwire_api = \"responses\"\n\
+         request_max_retries = 1\nstream_max_retries = 1\n"
+    );
+    fs::create_dir_all(home.join(".codex")).expect("a new directory");
+    fs::write(home.join(".codex/config.toml"), config).expect("a new file");
+    // Its commands run in a login shell, which makes a PATH of its own.
+    let profile = format!("PATH='{}':$PATH\n", folder_of_specum().display());
+    fs::write(home.join(".profile"), profile).expect("a new file");
+}
+
+/// Makes a home in which Gemini CLI uses a key, and has settings of the user's.
+pub(crate) fn settle_gemini(home: &Path) {
+    let settings = "{\n  \"security\": {\n    \"auth\": {\n      \"selectedType\": \"gemini-api-key\"\n    }\n  }\n}";
+    fs::create_dir_all(home.join(".gemini")).expect("a new directory");
+    fs::write(home.join(".gemini/settings.json"), settings).expect("a new file");
+}
+
+/// `codex exec` in a project, with every hook trusted.
+pub(crate) fn codex_exec(
+    program: &Path,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    let mut command = Command::new(program);
+    command
+        .args(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox"])
+        .args(["--dangerously-bypass-hook-trust", prompt])
+        .env_clear()
+        .env("MOCK_KEY", "dummy");
+    run(command, home, project)
+}
+
+/// `gemini -p` in a project.
+pub(crate) fn gemini_prompt(
+    program: &Path,
+    url: &str,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    let mut command = Command::new(program);
+    command
+        .args(["-o", "stream-json", "-m", "gemini-2.5-flash", "--skip-trust", "-y", "-p", prompt])
+        .env_clear()
+        .env("GEMINI_API_KEY", "dummy")
+        .env("GOOGLE_GEMINI_BASE_URL", url);
+    run(command, home, project)
+}
+
+/// The model calls `specum` by its name.
+fn folder_of_specum() -> &'static Path {
+    Path::new(crate::world::SPECUM).parent().expect("a program is in a directory")
+}
+
+fn run(mut command: Command, home: &Path, project: &Path) -> OtherOutcome {
+    let inherited = env::var_os("PATH").unwrap_or_default();
+    let directories =
+        [folder_of_specum().to_owned()].into_iter().chain(env::split_paths(&inherited));
+    let path = env::join_paths(directories).expect("no PATH entry holds a separator");
+    command.current_dir(project).env("HOME", home).env("PATH", path);
+    OtherOutcome { finished: Running::spawn(command, TIME_LIMIT).wait() }
+}

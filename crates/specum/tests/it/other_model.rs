@@ -1,0 +1,144 @@
+//! A scripted model for the other hosts: the Responses API of Codex and the API
+//! of Gemini CLI, inside the test.
+//!
+//! Both come down to the same here: the host says something or gives back what
+//! a command printed, and the model says something or runs a command. It serves
+//! on a free local port until it is dropped.
+
+mod gemini;
+mod responses;
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::model::serve;
+
+/// The API a host speaks.
+#[derive(Clone, Copy)]
+pub(crate) enum Api {
+    /// Codex.
+    Responses,
+    /// Gemini CLI.
+    Gemini,
+}
+
+/// What the host has just told the model.
+#[derive(Clone, Debug)]
+pub(crate) enum Told {
+    /// A prompt, or the reason of a hook.
+    Text(String),
+    /// What a command came to.
+    Output(String),
+}
+
+/// What the model answers.
+pub(crate) enum Answer {
+    /// Says something, which ends the turn.
+    Say(String),
+    /// Runs a command.
+    Run(String),
+}
+
+/// A running mock; it ends when dropped.
+pub(crate) struct OtherModel {
+    address: SocketAddr,
+    service: Arc<Service>,
+    shutdown: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Script = dyn Fn(&Told) -> Answer + Send + Sync;
+
+struct Service {
+    api: Api,
+    script: Box<Script>,
+    told: Mutex<Vec<Told>>,
+    count: AtomicUsize,
+}
+
+impl OtherModel {
+    /// Serves `script`, which is called on the server's only thread and must
+    /// not block.
+    pub(crate) fn start(
+        api: Api,
+        script: impl Fn(&Told) -> Answer + Send + Sync + 'static,
+    ) -> OtherModel {
+        let service = Arc::new(Service {
+            api,
+            script: Box::new(script),
+            told: Mutex::default(),
+            count: AtomicUsize::new(0),
+        });
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free local port");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let (shutdown, asked_to_stop) = oneshot::channel();
+        let router = Router::new()
+            .fallback(answer)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(service.clone());
+        let thread = thread::spawn(move || serve(listener, router, asked_to_stop));
+        OtherModel { address, service, shutdown: Some(shutdown), thread: Some(thread) }
+    }
+
+    /// The base URL to give to a host.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Everything the host has told the model, in order.
+    pub(crate) fn told(&self) -> Vec<Told> {
+        self.service.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for OtherModel {
+    fn drop(&mut self) {
+        drop(self.shutdown.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the server was printed by its thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn answer(State(service): State<Arc<Service>>, uri: Uri, body: Bytes) -> Response {
+    let asks_the_model = match service.api {
+        Api::Responses => uri.path().ends_with("/responses"),
+        Api::Gemini => uri.path().ends_with(":streamGenerateContent"),
+    };
+    if !asks_the_model {
+        return "{}".into_response();
+    }
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let told = match service.api {
+        Api::Responses => responses::told(&body),
+        Api::Gemini => gemini::told(&body),
+    };
+    service.told.lock().unwrap_or_else(PoisonError::into_inner).push(told.clone());
+    let Ok(answer) = catch_unwind(AssertUnwindSafe(|| (service.script)(&told))) else {
+        return (StatusCode::BAD_REQUEST, "the script panicked").into_response();
+    };
+    let number = service.count.fetch_add(1, Ordering::Relaxed);
+    let events = match service.api {
+        Api::Responses => responses::events(&answer, number),
+        Api::Gemini => gemini::events(&answer),
+    };
+    ([(header::CONTENT_TYPE, "text/event-stream")], events).into_response()
+}
+
+/// The strings under a key, anywhere in a list of parts.
+fn texts(parts: &Value, key: &str) -> String {
+    let parts = parts.as_array().into_iter().flatten();
+    parts.filter_map(|part| part[key].as_str()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,34 @@
+//! `streamGenerateContent`, as far as Gemini CLI uses it.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Told, texts};
+
+/// The last message of the conversation.
+pub(super) fn told(body: &Value) -> Told {
+    let messages = body["contents"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let parts = messages.last().map_or(&Value::Null, |message| &message["parts"]);
+    let results: Vec<String> = (parts.as_array().into_iter().flatten())
+        .filter(|part| part["functionResponse"].is_object())
+        .map(|part| part["functionResponse"]["response"].to_string())
+        .collect();
+    if results.is_empty() {
+        Told::Text(texts(parts, "text"))
+    } else {
+        Told::Output(results.concat())
+    }
+}
+
+pub(super) fn events(answer: &Answer) -> String {
+    let part = match answer {
+        Answer::Say(text) => json!({"text": text}),
+        Answer::Run(command) => json!({"functionCall": {
+            "name": "run_shell_command", "args": {"command": command, "description": "the task"},
+        }}),
+    };
+    let event = json!({
+        "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
+    });
+    format!("data: {event}\n\n")
+}

@@ -1,0 +1,274 @@
+//! `specum plugin`: what it puts where, and that the real hosts then use it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::claude_loop::started;
+use crate::host::{self, ClaudeRun};
+use crate::model::{Model, Reply};
+use crate::other_model::{Answer, Api, OtherModel, Told};
+use crate::world::{Call, SPECUM, World, call};
+
+/// A directory in front of the PATH.
+fn path_with(directory: &Path) -> std::ffi::OsString {
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let all = [directory.to_owned()].into_iter().chain(std::env::split_paths(&inherited));
+    std::env::join_paths(all).unwrap()
+}
+
+/// `specum plugin …` with a host's program on PATH.
+fn plugin(world: &World, host: &Path, args: &[&str]) -> Call {
+    let mut command = world.command();
+    command.arg("plugin").args(args).env("PATH", path_with(host.parent().unwrap()));
+    call(command, b"")
+}
+
+/// `specum plugin …` with nothing but git on PATH.
+fn plugin_alone(world: &World, args: &[&str]) -> Call {
+    let mut command = world.command();
+    command.arg("plugin").args(args).env("PATH", world.root.join("nothing"));
+    call(command, b"")
+}
+
+fn files_below(directory: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => files_below(&path, found),
+            path => {
+                found.insert(path);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_binary_holds_every_file_of_the_plugin() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut there = BTreeSet::new();
+    files_below(&repository.join("plugins"), &mut there);
+    files_below(&repository.join(".claude-plugin"), &mut there);
+    let inside: BTreeSet<PathBuf> =
+        specum::plugin::FILES.iter().map(|(path, _)| repository.join(path)).collect();
+    assert_eq!(inside, there);
+}
+
+#[test]
+fn a_host_that_is_missing_is_named_and_nothing_is_written() {
+    let world = World::empty();
+    for args in [vec!["install", "--host", "codex"], vec!["install"], vec!["uninstall"]] {
+        let call = plugin_alone(&world, &args);
+        let host = if args.len() == 3 { "codex" } else { "claude" };
+        call.exits(1);
+        let expected = format!("error: {host}: {host} is not on PATH: install it, or name another");
+        assert!(call.stderr.starts_with(&expected), "{}", call.stderr);
+    }
+    assert_eq!(std::fs::read_dir(world.home()).unwrap().count(), 0);
+}
+
+const SETTINGS: &str = "{
+\t\"theme\": \"Dark\",
+\t\"hooks\": {
+\t\t\"BeforeTool\": [],
+\t\t\"AfterAgent\": [
+\t\t\t{
+\t\t\t\t\"hooks\": [
+\t\t\t\t\t{
+\t\t\t\t\t\t\"type\": \"command\",
+\t\t\t\t\t\t\"name\": \"mine\",
+\t\t\t\t\t\t\"command\": \"notify\"
+\t\t\t\t\t}
+\t\t\t\t]
+\t\t\t}
+\t\t]
+\t},
+\t\"ui\": {
+\t\t\"a\": 1.5
+\t}
+}";
+
+#[test]
+fn gemini_keeps_its_other_settings_and_gets_them_back_byte_for_byte() {
+    let world = World::empty();
+    world.write(".gemini/settings.json", SETTINGS);
+    let install = ["install", "--host", "gemini", "--scope", "project"];
+    plugin_alone(&world, &install).exits(0);
+    let once = world.read(".gemini/settings.json");
+    plugin_alone(&world, &install).exits(0);
+    assert_eq!(world.read(".gemini/settings.json"), once, "nothing twice");
+
+    let settings: Value = serde_json::from_str(&once).unwrap();
+    let ours = json!({"hooks": [{
+        "type": "command", "name": "specum", "command": format!("{SPECUM} hook stop"),
+        "timeout": 30_000,
+    }]});
+    assert_eq!(settings["hooks"]["AfterAgent"][1], ours);
+    assert_eq!(settings["hooks"]["AfterAgent"][0]["hooks"][0]["name"], "mine");
+    assert!(once.starts_with("{\n\t\"theme\": \"Dark\",\n\t\"hooks\""), "{once}");
+
+    let uninstall = ["uninstall", "--host", "gemini", "--scope", "project"];
+    plugin_alone(&world, &uninstall).exits(0);
+    assert_eq!(world.read(".gemini/settings.json"), SETTINGS);
+    let again = plugin_alone(&world, &uninstall);
+    assert_eq!(again.exits(0).stdout, "gemini: was not installed\n");
+}
+
+#[test]
+fn settings_that_gemini_did_not_have_are_gone_again() {
+    let world = World::empty();
+    plugin_alone(&world, &["install", "--host", "gemini"]).exits(0);
+    assert!(world.home().join(".gemini/settings.json").is_file());
+    plugin_alone(&world, &["uninstall", "--host", "gemini"]).exits(0);
+    assert!(!world.home().join(".gemini").exists());
+}
+
+#[test]
+fn settings_of_gemini_that_are_not_plain_json_are_left_alone() {
+    for bad in [
+        "{\n  // mine\n  \"a\": 1\n}\n",
+        "[]",
+        "{\"hooks\": 1}",
+        "{\"hooks\": {\"AfterAgent\": {}}}",
+    ] {
+        let world = World::empty();
+        world.write(".gemini/settings.json", bad);
+        let call = plugin_alone(&world, &["install", "--host", "gemini", "--scope", "project"]);
+        call.exits(1);
+        assert!(call.stderr.contains("left as it is"), "{}", call.stderr);
+        assert_eq!(world.read(".gemini/settings.json"), bad);
+    }
+}
+
+#[test]
+fn codex_has_no_plugins_for_a_project() {
+    let call = plugin_alone(&World::empty(), &["install", "--host", "codex", "--scope", "project"]);
+    assert!(call.exits(1).stderr.contains("for a user only"), "{}", call.stderr);
+}
+
+/// What Claude Code says is installed.
+fn claude_plugins(program: &Path, world: &World) -> Vec<Value> {
+    let mut command = Command::new(program);
+    command
+        .args(["plugin", "list", "--json"])
+        .env_clear()
+        .env("HOME", world.home())
+        .env("DISABLE_TELEMETRY", "1")
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .current_dir(&world.root);
+    call(command, b"").json().as_array().cloned().unwrap()
+}
+
+#[test]
+fn claude_code_uses_the_plugin_after_one_command() {
+    let Some(program) = host::claude() else { return };
+    let world = started(1);
+    for _ in 0..2 {
+        plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+        let plugins = claude_plugins(&program, &world);
+        assert_eq!(plugins.len(), 1, "{plugins:?}");
+        assert_eq!(plugins[0]["id"], "ralph-specum@specum");
+        assert_eq!((&plugins[0]["scope"], &plugins[0]["enabled"]), (&json!("user"), &json!(true)));
+    }
+
+    let model = Model::start(|_| Reply::text("I stop here."));
+    let outcome =
+        ClaudeRun::new(&program, &model.url(), &world.root, "hello").home(world.home()).run();
+    let start = outcome.hook_responses("SessionStart");
+    assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
+    let stops = outcome.hook_responses("Stop");
+    let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
+    assert_eq!(blocks, 3, "the first, and two that name the stall: {stops:?}");
+
+    plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
+    assert_eq!(claude_plugins(&program, &world), Vec::<Value>::new());
+    assert!(!world.home().join(".local/state/specum/plugin").exists());
+    let again = plugin(&world, &program, &["uninstall", "--host", "claude"]);
+    assert_eq!(again.exits(0).stdout, "claude: was not installed\n");
+}
+
+#[test]
+fn a_project_keeps_the_plugin_when_the_user_lets_go_of_it() {
+    let Some(program) = host::claude() else { return };
+    let world = World::empty();
+    let project = ["install", "--host", "claude", "--scope", "project"];
+    plugin(&world, &program, &project).exits(0);
+    plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+    plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
+    let plugins = claude_plugins(&program, &world);
+    assert_eq!(plugins.len(), 1);
+    assert_eq!((&plugins[0]["scope"], &plugins[0]["enabled"]), (&json!("project"), &json!(true)));
+    let files = plugin(&world, &program, &["path", "--json"]).json();
+    assert_eq!(files["installed"], true);
+    plugin(&world, &program, &["uninstall", "--host", "claude", "--scope", "project"]).exits(0);
+    assert_eq!(plugin(&world, &program, &["path", "--json"]).json()["installed"], false);
+}
+
+/// A model that does the one task it is told of, and stops.
+fn one_task_a_turn(told: &Told) -> Answer {
+    let Told::Text(text) = told else {
+        return Answer::Say("One task done, so I stop here.".into());
+    };
+    match text.rsplit_once("`specum finish ").and_then(|(_, rest)| rest.split('`').next()) {
+        Some(id) => Answer::Run(format!(
+            "touch done-{id} && printf 'Made the file.\\n\\nTASK_COMPLETE\\n' | specum finish {id}"
+        )),
+        None => Answer::Say("ALL_TASKS_COMPLETE".into()),
+    }
+}
+
+const PROMPT: &str = "Work the spec. Hand the result of the first task to `specum finish 1.1`.";
+
+/// Five tasks were worked in one prompt, each with its commit.
+fn all_five_are_done(world: &World, model: &OtherModel, tail: &str) {
+    let open = world.read("specs/demo/tasks.md").matches("- [ ]").count();
+    assert_eq!(open, 0, "{:?}\n{tail}", model.told());
+    assert!(!world.path("specs/demo/.ralph-state.json").exists(), "the loop has ended");
+    let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+    let tasks: Vec<&str> = tasks.split_whitespace().collect();
+    assert_eq!(tasks, ["1.1", "1.2", "1.3", "1.4", "1.5"], "one commit for each, in order");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    let passed = |told: &&Told| matches!(told, Told::Output(text) if text.contains("passed: verified, ticked, commit "));
+    assert_eq!(model.told().iter().filter(passed).count(), 5, "{:?}", model.told());
+    let sent_back =
+        |told: &&Told| matches!(told, Told::Text(text) if text.contains("Continue spec: demo"));
+    assert_eq!(model.told().iter().filter(sent_back).count(), 4);
+}
+
+#[test]
+fn codex_works_a_whole_spec_in_one_prompt() {
+    let Some(program) = host::codex() else { return };
+    let world = started(5);
+    let model = OtherModel::start(Api::Responses, one_task_a_turn);
+    host::settle_codex(world.home(), &model.url());
+    let installed = plugin(&world, &program, &["install", "--host", "codex"]);
+    assert!(installed.exits(0).stdout.contains("/hooks"), "{}", installed.stdout);
+    plugin(&world, &program, &["install", "--host", "codex"]).exits(0);
+
+    let outcome = host::codex_exec(&program, world.home(), &world.root, PROMPT);
+
+    assert!(outcome.succeeded(), "{}", outcome.tail());
+    all_five_are_done(&world, &model, &outcome.tail());
+    assert!(!outcome.tail().contains("clamping"), "it takes the timeouts: {}", outcome.tail());
+    plugin(&world, &program, &["uninstall", "--host", "codex"]).exits(0);
+    let config = std::fs::read_to_string(world.home().join(".codex/config.toml")).unwrap();
+    assert!(config.contains("mock") && !config.contains("specum\""), "{config}");
+    assert!(!world.home().join(".local/state/specum/plugin").exists());
+}
+
+#[test]
+fn gemini_works_a_whole_spec_in_one_prompt() {
+    let Some(program) = host::gemini() else { return };
+    let world = started(5);
+    let model = OtherModel::start(Api::Gemini, one_task_a_turn);
+    host::settle_gemini(world.home());
+    plugin(&world, &program, &["install", "--host", "gemini"]).exits(0);
+
+    let outcome = host::gemini_prompt(&program, &model.url(), world.home(), &world.root, PROMPT);
+
+    assert!(outcome.succeeded(), "{}", outcome.tail());
+    all_five_are_done(&world, &model, &outcome.tail());
+    let Told::Text(first) = &model.told()[0] else { panic!("a prompt comes first") };
+    assert!(first.contains("specum: the active spec is demo"), "the note of the start: {first}");
+}
