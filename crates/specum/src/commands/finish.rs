@@ -70,10 +70,13 @@ pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()>
     let id = &judged.key.id;
     if judged.verdict.passed() {
         let proof = if judged.verdict.unverified { "unverified" } else { "verified" };
-        let commit = judged
-            .commit
-            .as_deref()
-            .map_or("nothing to commit".into(), |id| format!("commit {}", &id[..id.len().min(12)]));
+        let commit = match (&judged.commit, &workspace.git) {
+            (Some(id), _) => format!("commit {}", &id[..id.len().min(12)]),
+            (None, Ok(_)) => "nothing to commit".into(),
+            (None, Err(why)) => {
+                format!("not committed ({})", why.lines().next().unwrap_or_default())
+            }
+        };
         print(format!("{id} passed: {proof}, ticked, {commit}"))?;
         if !judged.verdict.outside.is_empty() {
             print(format!("outside its Files: {}", judged.verdict.outside.join(", ")))?;

@@ -75,6 +75,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         return brief_session(&workspace, args.driver);
     }
     print(format!("{}: {done} of {total} tasks done", workspace.spec.name))?;
+    if let Err(why) = &workspace.git {
+        super::warn(format!("no commits will be made: {why}"));
+    }
     if total == 0 {
         super::warn("tasks.md has no tasks; `specum check` tells what a task looks like");
     }

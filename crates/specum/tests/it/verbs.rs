@@ -7,6 +7,9 @@ mod work;
 /// `fail`, and the briefs of `next`.
 mod brief;
 
+/// Checks, results and repositories that are not as they should be.
+mod checks;
+
 /// `cancel`, and what it leaves.
 mod cancel;
 

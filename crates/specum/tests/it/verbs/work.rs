@@ -312,7 +312,7 @@ fn without_a_repository_the_work_goes_on_without_commits() {
     world.specum(&["implement"]).exits(0);
     world.write("a.txt", "");
     let call = world.finish("1.1", "TASK_COMPLETE");
-    assert!(call.exits(0).stdout.contains("1.1 passed: verified, ticked, nothing to commit"));
+    assert!(call.exits(0).stdout.contains("1.1 passed: verified, ticked, not committed"));
     assert!(world.finish("1.2", "TASK_COMPLETE").stdout.ends_with("ALL_TASKS_COMPLETE\n"));
     assert!(!world.path("specs/test-spec/.ralph-state.json").exists());
     assert!(world.path(PROGRESS).exists());

@@ -1,0 +1,138 @@
+use std::fs;
+
+use serde_json::json;
+
+use crate::world::{Call, World, call};
+
+const TASKS: &str = "specs/test-spec/tasks.md";
+
+fn started(tasks: &str) -> World {
+    let world = World::with_tasks(tasks);
+    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
+    world.git_init();
+    world.specum(&["implement"]).exits(0);
+    world
+}
+
+fn verified_by(command: &str) -> World {
+    started(&format!("- [ ] 1.1 a\n  - **Verify**: `{command}`\n- [ ] 1.2 b\n"))
+}
+
+/// The loop is whole: the same task is due again, and passes once it can.
+#[track_caller]
+fn goes_on(world: &World) {
+    let due = world.specum(&["next", "--json"]).exits(0).json();
+    assert_eq!((&due["tasks"][0]["id"], &due["tasks"][0]["attempt"]), (&json!("1.1"), &json!(2)));
+    assert!(world.read(TASKS).starts_with("- [ ] 1.1"));
+    assert_eq!(world.read_state()["taskIteration"], 2);
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_with_everything_it_started() {
+    let world = verified_by("echo $$ > pid; sleep 600 & echo waiting; wait");
+    let mut command = world.command();
+    command.args(["finish", "1.1"]).env("SPECUM_VERIFY_MILLIS", "300");
+    let said = call(command, b"TASK_COMPLETE");
+    assert!(said.exits(1).stdout.contains("did not end within"), "{}", said.stdout);
+    assert!(said.stdout.contains("The output ended with:\nwaiting"), "{}", said.stdout);
+    let pid = world.read("pid");
+    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap(), "it still runs");
+    goes_on(&world);
+}
+
+#[test]
+fn a_check_that_leaves_something_running_is_not_waited_for() {
+    let world = verified_by("sleep 600 & setsid sleep 5 & true");
+    assert!(world.finish("1.1", "TASK_COMPLETE").exits(0).stdout.starts_with("1.1 passed"));
+}
+
+#[test]
+fn of_a_hundred_megabytes_the_end_is_kept() {
+    let world = verified_by("yes | head -c 100000000; echo the end; false");
+    let said = world.finish("1.1", "TASK_COMPLETE");
+    assert!(said.exits(1).stdout.contains("the end\n"), "{}", said.stdout.len());
+    assert!(said.stdout.len() < 20_000, "{}", said.stdout.len());
+    let journal = fs::metadata(world.path("specs/test-spec/.ralph-journal.jsonl")).unwrap();
+    assert!(journal.len() < 50_000, "{}", journal.len());
+    goes_on(&world);
+}
+
+#[test]
+fn a_check_may_need_a_shell() {
+    let world = verified_by("printf 'a\\nb\\n' | grep -c . | grep -qx 2 && [ \"$(echo x)\" = x ]");
+    let said = world.finish("1.1", "TASK_COMPLETE");
+    assert!(said.exits(0).stdout.starts_with("1.1 passed: verified"), "{}", said.stdout);
+}
+
+#[test]
+fn a_check_that_does_not_exist_fails_with_the_shells_words() {
+    let world = verified_by("no-such-program --all");
+    let said = world.finish("1.1", "TASK_COMPLETE");
+    assert!(said.exits(1).stdout.contains("`no-such-program --all` ended with code 127"));
+    assert!(said.stdout.contains("not found"), "{}", said.stdout);
+    goes_on(&world);
+}
+
+#[test]
+fn an_empty_or_binary_result_is_a_failed_attempt() {
+    for result in [&b""[..], b"\0\xff\xfe\x80", b"TASK_COMPLETE\xff", b"\xef\xbb\xbf"] {
+        let world = verified_by("true");
+        let said = world.specum_with(&["finish", "1.1"], result);
+        assert!(said.exits(1).stdout.contains("does not say TASK_COMPLETE"), "{}", said.stdout);
+        goes_on(&world);
+    }
+    let world = verified_by("true");
+    world.specum_with(&["finish", "1.1"], b"\0\xff\xfe garbage\nTASK_COMPLETE\n").exits(0);
+}
+
+#[test]
+fn a_task_that_is_not_the_open_one_is_not_judged() {
+    let world = started("- [x] 1.0 z\n- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 c\n");
+    world.write("specs/other/tasks.md", "- [ ] 1.1 theirs\n");
+    let before = world.snapshot();
+    let refused = |args: &[&str], says: &str| {
+        let said = world.specum_with(args, b"TASK_COMPLETE");
+        assert!(said.exits(3).stderr.contains(says), "{args:?}: {}", said.stderr);
+    };
+    refused(&["finish", "1.0"], "task 1.0 has no open attempt");
+    refused(&["finish", "1.3"], "task 1.3 has no open attempt");
+    refused(&["finish", "1.1", "--spec", "other"], "no loop is running for other");
+    assert_eq!(world.snapshot(), before);
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    refused(&["finish", "1.1"], "task 1.1 has no open attempt");
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    assert_eq!(world.read(TASKS).matches("[x]").count(), 3);
+}
+
+#[test]
+fn without_git_the_work_goes_on_and_every_verdict_says_so() {
+    let world = World::with_tasks("- [ ] 1.1 a\n  - **Verify**: `test -f a`\n- [ ] 1.2 b\n");
+    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).unwrap();
+    world.git_init();
+    fs::create_dir(world.path("../bin")).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", world.path("../bin/sh")).unwrap();
+    let specum = |args: &[&str]| -> Call {
+        let mut command = world.command();
+        command.args(args).env("PATH", world.path("../bin"));
+        call(command, b"TASK_COMPLETE")
+    };
+    let said = specum(&["implement"]);
+    assert!(said.exits(0).stderr.contains("warning: no commits will be made: "), "{}", said.stderr);
+    world.write("a", "");
+    let said = specum(&["finish", "1.1"]);
+    assert!(said.exits(0).stdout.contains("ticked, not committed (git rev-parse: git: "));
+    assert!(world.read(TASKS).starts_with("- [x] 1.1"));
+    // It is back: what was done meanwhile is somebody's, what comes now is ours.
+    world.write("b", "");
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    assert!(world.git(&["log", "-1", "--format=%B"]).contains("Task: 1.2"));
+}
+
+#[test]
+fn without_a_repository_it_says_that_nothing_is_committed() {
+    let world = World::with_tasks("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    let said = world.specum(&["implement"]);
+    assert!(said.exits(0).stderr.contains("no commits will be made: "), "{}", said.stderr);
+    let said = world.finish("1.1", "TASK_COMPLETE");
+    assert!(said.exits(0).stdout.contains("not committed (git rev-parse: fatal: not a git"));
+}
