@@ -101,6 +101,13 @@ pub enum Entry {
         /// Whether nothing could be run to prove it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unverified: bool,
+        /// What it changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
+        /// Whether that is to be committed. Until a `committed` record follows,
+        /// it is not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        to_commit: bool,
         /// Files changed that the task does not name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outside: Vec<String>,
@@ -140,7 +147,7 @@ pub enum Entry {
     Committed {
         /// The task.
         task: TaskKey,
-        /// The commit's id.
+        /// The commit's id; empty if there was nothing to commit.
         commit: String,
     },
     /// A person stopped the loop for a while.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::line;
 use crate::plan::{self, Unit};
 use crate::progress::{Note, Section};
-use crate::state::{Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
+use crate::state::{self, Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
 
 /// How far apart the tasks of a batch may stand. Beyond that the bounds of a
@@ -199,7 +199,7 @@ impl Loop<'_> {
             // Counters are never set back, so that starting again cannot hide
             // how often something failed; a spent cap is moved on instead.
             None if state.global_iteration >= state.max_global_iterations => {
-                state.global_iteration + room
+                (state.global_iteration + room).min(state::MAX_COUNT)
             }
             None => state.max_global_iterations.max(room),
         };
@@ -468,7 +468,8 @@ fn depth(tasks: &[Task], task: &Task) -> u64 {
     }) {
         depth += 1;
         at = original;
-        if depth > tasks.len() as u64 {
+        // Two tasks that claim to fix each other are no depth worth measuring.
+        if depth > 64 {
             break;
         }
     }

@@ -49,13 +49,14 @@ pub fn next(file: &TaskFile<'_>, max_parallel: usize) -> Unit {
 /// The index of the next task: the first open one, or the fix it waits for.
 pub fn current(tasks: &[Task]) -> Option<usize> {
     let mut index = tasks.iter().position(|task| !task.done)?;
-    // Bounded by the number of tasks, so that two tasks that claim to fix each
-    // other cannot hold us here.
-    for _ in 0..tasks.len() {
-        match open_fix_of(tasks, &tasks[index]) {
-            Some(fix) => index = fix,
-            None => break,
+    let mut seen = vec![index];
+    while let Some(fix) = open_fix_of(tasks, &tasks[index]) {
+        // Two tasks that claim to fix each other: whichever, but not for ever.
+        if seen.contains(&fix) {
+            break;
         }
+        seen.push(fix);
+        index = fix;
     }
     Some(index)
 }

@@ -18,7 +18,7 @@ pub const FORMAT_VERSION: u64 = 1;
 pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The largest number a counter may have. Larger ones are nobody's count.
-const MAX_COUNT: u64 = 1_000_000_000;
+pub const MAX_COUNT: u64 = 1_000_000_000;
 
 /// Default of `maxTaskIterations`.
 pub const DEFAULT_MAX_TASK_ITERATIONS: u64 = 5;
@@ -40,6 +40,9 @@ pub enum Corrupt {
     /// A field of the wrong type or out of range.
     #[error("field `{0}` is {1}")]
     Field(&'static str, String),
+    /// A newer version wrote something that this one cannot read.
+    #[error("written in format {0}, which is newer than this version of specum")]
+    Newer(u64),
     /// Too long to be a state file.
     #[error("longer than {MAX_BYTES} bytes")]
     TooLong,
@@ -234,7 +237,13 @@ impl State {
     pub fn parse(bytes: &[u8]) -> Result<Self, Corrupt> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         match serde_json::from_slice(bytes) {
-            Ok(Value::Object(object)) => Self::from_object(object),
+            Ok(Value::Object(object)) => {
+                let newer = object
+                    .get("formatVersion")
+                    .and_then(Value::as_u64)
+                    .filter(|version| *version > FORMAT_VERSION);
+                Self::from_object(object).map_err(|error| newer.map_or(error, Corrupt::Newer))
+            }
             Ok(_) => Err(Corrupt::NotAnObject),
             Err(error) => Err(Corrupt::NotJson(error.to_string())),
         }
@@ -341,11 +350,6 @@ impl State {
     /// Whether a newer version of specum wrote this file.
     pub fn is_newer_format(&self) -> bool {
         self.format_version > FORMAT_VERSION
-    }
-
-    /// A field this version does not know by type, as text.
-    pub fn extra(&self, name: &str) -> Option<&str> {
-        self.found.get(name).and_then(Value::as_str)
     }
 
     /// What earlier attempts at a task came to. The name decides, because
@@ -469,6 +473,15 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_newer_format_is_told_from_a_corrupt_one() {
+        assert_eq!(
+            parse(r#"{"formatVersion":2,"owner":{"kind":"pool"}}"#).unwrap_err(),
+            Corrupt::Newer(2)
+        );
+        assert!(parse(r#"{"formatVersion":2,"phase":"execution"}"#).unwrap().is_newer_format());
     }
 
     #[test]

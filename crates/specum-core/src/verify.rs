@@ -218,7 +218,16 @@ fn unquoted(line: &str) -> String {
 }
 
 fn uncommitted(evidence: &Evidence<'_>) -> Option<String> {
-    match &evidence.commit {
+    left_by(&evidence.commit)
+}
+
+/// The second layer alone, for a commit that was made later than the verdict.
+pub fn after_commit(commit: &CommitRun) -> Option<Failure> {
+    left_by(commit).map(|message| Failure { layer: Layer::Uncommitted, message })
+}
+
+fn left_by(commit: &CommitRun) -> Option<String> {
+    match commit {
         CommitRun::Left(paths) if !paths.is_empty() => {
             Some(format!("left uncommitted: {}", paths.join(", ")))
         }

@@ -6,6 +6,7 @@
 //! tick, note and commit, or a note of what failed. The lock is held for the
 //! records and the writes, never while a check or git runs.
 
+mod commit;
 mod history;
 mod judge;
 mod tree;
@@ -16,10 +17,10 @@ use jiff::Timestamp;
 use specum_core::brief::Brief;
 use specum_core::check;
 use specum_core::claim;
-use specum_core::journal::Entry;
+use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine::{self, Due, Event, Start};
-use specum_core::plan::{self, Unit};
+use specum_core::plan;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
 use specum_core::state::{Owner, State};
@@ -29,11 +30,12 @@ use thiserror::Error;
 
 pub use self::history::{Delegation, History};
 pub use self::judge::{By, Judged};
+use self::tree::Tree;
 use crate::files::FileError;
 use crate::git::{Git, GitError};
 use crate::process;
 use crate::project::{Project, Spec};
-use crate::store::{Locked, Store, StoreError, View};
+use crate::store::{Store, StoreError, View};
 
 /// Why there is no attempt or no verdict.
 #[derive(Debug, Error)]
@@ -117,6 +119,18 @@ pub struct Opened {
 }
 
 impl Opened {
+    fn entry(&self) -> Entry {
+        Entry::Opened {
+            task: self.key.clone(),
+            attempt: self.attempt,
+            head: self.head.clone(),
+            block: line::readable(&self.block),
+            dirty: self.dirty.clone(),
+            branch: self.branch.clone(),
+            ticks: self.ticks.clone(),
+        }
+    }
+
     /// What the task asked for when the attempt began.
     pub fn fields(&self) -> Fields {
         let file = TaskFile::scan(&self.block);
@@ -137,13 +151,17 @@ pub enum Next {
 
 impl Workspace {
     /// Everything needed to work a spec.
-    pub fn new(project: &Project, spec: Spec) -> Workspace {
-        Workspace {
-            store: Store::of(&spec),
-            git: Git::open(&spec.root).map_err(|error| error.to_string()),
-            max_parallel: project.settings.max_parallel,
-            spec,
-        }
+    ///
+    /// Without a repository there is nothing to tell the work of two executors
+    /// apart, so groups run in sequence. A repository that git does not open is
+    /// no such case: work that should be committed would be left lying.
+    pub fn new(project: &Project, spec: Spec) -> Result<Workspace, AttemptError> {
+        let git = match Git::open(&spec.root) {
+            Err(error) if !error.means_no_repository() => return Err(error.into()),
+            other => other.map_err(|error| error.to_string()),
+        };
+        let max_parallel = if git.is_ok() { project.settings.max_parallel } else { 1 };
+        Ok(Workspace { store: Store::of(&spec), git, max_parallel, spec })
     }
 
     /// Starts the loop, or starts it again with what it has learned. A state
@@ -167,7 +185,12 @@ impl Workspace {
         }
         let state = match self.store.read_state() {
             Some(Ok(state)) => state,
-            Some(Err(_)) | None => State::new(file.tasks.len()),
+            // What was written last is in the journal, so a broken file is no
+            // amnesty for what has failed.
+            Some(Err(_)) => History(&self.store.read_journal()?)
+                .last_state()
+                .unwrap_or_else(|| State::new(file.tasks.len())),
+            None => State::new(file.tasks.len()),
         };
         if let Some(Owner::Runner { process }) = &state.owner
             && process::is_alive(process)
@@ -178,12 +201,15 @@ impl Workspace {
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open }, &step)?;
+        // The hooks begin anew: whoever starts the loop decides who holds it.
+        self.store.forget_memory()?;
         Ok(locked.read()?)
     }
 
     /// Opens what is due. Asked twice, it gives the same attempts again.
     pub fn open(&self) -> Result<Next, AttemptError> {
-        let dirty = self.dirty()?;
+        self.complete_commits()?;
+        let tree = self.tree()?;
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let Some(state) = view.state.as_ref() else {
@@ -203,6 +229,8 @@ impl Workspace {
             Due::Complete => {
                 let step = machine::step(state, &file, Event::Complete);
                 locked.write_step(Entry::Completed { tasks: file.tasks.len() }, &step)?;
+                // Whoever held the loop holds nothing any more.
+                self.store.forget_memory()?;
                 return Ok(Next::Complete);
             }
             wait => return Ok(Next::Wait(wait)),
@@ -221,53 +249,18 @@ impl Workspace {
         if let Some(again) = opened.into_iter().collect::<Option<Vec<Opened>>>() {
             return Ok(Next::Work(again));
         }
-        let before = |id: &str| history::baseline(&journal, id, &dirty);
-        self.open_unit(&locked, state, &file, &unit, before).map(Next::Work)
-    }
-
-    fn open_unit(
-        &self,
-        locked: &Locked<'_>,
-        state: &State,
-        file: &TaskFile<'_>,
-        unit: &Unit,
-        baseline: impl Fn(&str) -> BTreeMap<String, String>,
-    ) -> Result<Vec<Opened>, AttemptError> {
-        let head = self.git.as_ref().ok().and_then(Git::head);
-        let branch = self.git.as_ref().ok().and_then(Git::branch);
-        let ticks = file.ticks();
-        let step = machine::step(state, file, Event::Open(unit.tasks().to_vec()));
-        let mut opened = Vec::new();
-        for &index in unit.tasks() {
-            let task = &file.tasks[index];
-            let name = task.name();
-            let attempt = state.result_of(index, &name).map_or(0, |result| result.attempts) + 1;
-            opened.push(Opened {
-                key: task.key(),
-                attempt,
-                block: file.block(task).to_vec(),
-                role: role(task.mode()),
-                at: Timestamp::now().to_string(),
-                head: head.clone(),
-                branch: branch.clone(),
-                dirty: baseline(&name),
-                ticks: ticks.clone(),
-            });
-        }
+        let step = machine::step(state, &file, Event::Open(unit.tasks().to_vec()));
+        let opened: Vec<Opened> = unit
+            .tasks()
+            .iter()
+            .map(|&index| opening(state, &file, index, &tree, &journal))
+            .collect();
         for (n, attempt) in opened.iter().enumerate() {
-            let entry = Entry::Opened {
-                task: attempt.key.clone(),
-                attempt: attempt.attempt,
-                head: attempt.head.clone(),
-                block: line::readable(&attempt.block),
-                dirty: attempt.dirty.clone(),
-                branch: attempt.branch.clone(),
-                ticks: attempt.ticks.clone(),
-            };
             // The state changes with the first record; the others only tell.
+            let entry = attempt.entry();
             if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
         }
-        Ok(opened)
+        Ok(Next::Work(opened))
     }
 
     /// Opens what is due and tells a coordinator what to call.
@@ -364,6 +357,29 @@ impl Workspace {
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
         history::open_attempt(&self.store.read_journal()?, &task.key())
             .ok_or_else(|| AttemptError::NotOpen(task.name()))
+    }
+}
+
+/// An attempt at a task as it stands.
+fn opening(
+    state: &State,
+    file: &TaskFile<'_>,
+    index: usize,
+    tree: &Tree,
+    journal: &[Record],
+) -> Opened {
+    let task = &file.tasks[index];
+    let name = task.name();
+    Opened {
+        key: task.key(),
+        attempt: state.result_of(index, &name).map_or(0, |result| result.attempts) + 1,
+        block: file.block(task).to_vec(),
+        role: role(task.mode()),
+        at: Timestamp::now().to_string(),
+        head: tree.head.clone(),
+        branch: tree.branch.clone(),
+        dirty: history::baseline(journal, &name, &tree.dirty),
+        ticks: file.ticks(),
     }
 }
 

@@ -112,20 +112,34 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
 /// The command line. Behind `--from-session` stands a verb whose arguments were
 /// typed in a host and kept by its hook, because they must not pass through a
 /// shell.
-fn command_line() -> Vec<std::ffi::OsString> {
+fn command_line() -> Result<Vec<std::ffi::OsString>, String> {
     let mut line: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if line.len() == 3 && line[1] == "--from-session" {
         line.remove(1);
         let verb = line[1].to_string_lossy().into_owned();
-        let pending = session::current().and_then(|id| Pending::take(&id, &verb));
-        line.extend(pending.into_iter().flat_map(|pending| pending.arguments).map(Into::into));
+        // Without them the verb would do something else than was typed.
+        let pending =
+            session::current().and_then(|id| Pending::take(&id, &verb)).ok_or_else(|| {
+                format!(
+                    "the arguments of /ralph-specum:{verb} did not arrive; is the plugin's hook \
+                 UserPromptExpansion on? `specum {verb}` does the same in a terminal"
+                )
+            })?;
+        line.extend(pending.arguments.into_iter().map(Into::into));
     }
-    line
+    Ok(line)
 }
 
 /// Runs the program on its command line.
 pub fn run() -> ExitCode {
-    let outcome = match Cli::parse_from(command_line()).verb {
+    let line = match command_line() {
+        Ok(line) => line,
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "error: {why}");
+            return ExitCode::from(exit::USAGE);
+        }
+    };
+    let outcome = match Cli::parse_from(line).verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Switch(args) => switch::run(&args),
@@ -176,6 +190,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
                 SpecError::Ambiguous { .. } | SpecError::Refused { .. } => exit::USAGE,
                 SpecError::NotFound { .. } => exit::NOT_FOUND,
             };
+        }
+        if let Some(AttemptError::OtherBranch { .. }) = cause.downcast_ref() {
+            return exit::STOPPED;
         }
         if let Some(
             AttemptError::NoLoop(_)
@@ -263,5 +280,5 @@ fn spec(project: &Project, named: Option<&str>) -> anyhow::Result<Spec> {
 fn workspace(named: Option<&str>) -> anyhow::Result<Workspace> {
     let project = project()?;
     let spec = spec(&project, named)?;
-    Ok(Workspace::new(&project, spec))
+    Ok(Workspace::new(&project, spec)?)
 }

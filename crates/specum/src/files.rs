@@ -18,17 +18,18 @@ pub const TEMP_PREFIX: &str = ".ralph-tmp-";
 
 /// A file operation that failed, with the file it was about.
 #[derive(Debug, Error)]
-#[error("cannot {action} {}: {source}", path.display())]
+#[error("cannot {action} {}: {error}", path.display())]
 pub struct FileError {
     action: &'static str,
     path: PathBuf,
-    source: io::Error,
+    /// Named in the message, so no source of its own: it would be told twice.
+    error: io::Error,
 }
 
 impl FileError {
     /// An error for a path.
-    pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
-        FileError { action, path: path.to_owned(), source }
+    pub fn new(action: &'static str, path: &Path, error: io::Error) -> Self {
+        FileError { action, path: path.to_owned(), error }
     }
 }
 
@@ -126,7 +127,7 @@ fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
 /// ended first, so that it cannot swallow this one.
 pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     let append = || -> io::Result<()> {
-        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        let mut file = open_own(path, File::options().read(true).append(true).create(true))?;
         let mut bytes = Vec::with_capacity(line.len() + 1);
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;
@@ -140,6 +141,23 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
         file.write_all(&bytes)
     };
     append().map_err(|error| FileError::new("write", path, error))
+}
+
+/// Opens a file that is ours alone. A link in its place is not followed, because
+/// a repository may bring one that leads anywhere; a pipe is not waited for.
+pub fn open_own(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    }
 }
 
 /// Deletes a file that may already be gone.

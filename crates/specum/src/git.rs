@@ -52,6 +52,33 @@ pub enum GitError {
     File(#[from] FileError),
 }
 
+impl GitError {
+    /// Whether there is simply no repository, or no git to ask.
+    pub fn means_no_repository(&self) -> bool {
+        match self {
+            GitError::Said { message, .. } => {
+                message.contains("not a git repository") || message.starts_with("git: ")
+            }
+            GitError::File(_) => false,
+        }
+    }
+}
+
+/// Whether a path is one of specum's own files, which somebody may have
+/// committed before they were overlooked.
+pub fn is_own_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    OWN_FILES.iter().any(|pattern| match pattern.trim_start_matches("**/").split_once('*') {
+        Some((head, tail)) => name.starts_with(head) && name.ends_with(tail),
+        None if pattern.ends_with('/') => {
+            path.split('/').any(|part| part == pattern.trim_end_matches('/'))
+        }
+        None => {
+            path == *pattern || path.ends_with(&format!("/{}", pattern.trim_start_matches("**/")))
+        }
+    })
+}
+
 /// A repository.
 #[derive(Debug, Clone)]
 pub struct Git {

@@ -19,11 +19,12 @@ use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::prompt::{self, Spec as PromptSpec};
-use specum_core::state::{Owner, Process, State};
+use specum_core::state::Owner;
 use specum_core::stop::{self, Decision, Scene};
 use specum_core::tasks::TaskFile;
 
 use crate::files;
+use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec, SpecError};
 use crate::store::Store;
@@ -106,10 +107,6 @@ fn active_spec(cwd: &str) -> Option<(Project, Spec)> {
     }
 }
 
-fn is_gone(owner: Option<&Owner>) -> bool {
-    owner.and_then(Owner::process).is_some_and(|process| !process::is_alive(process))
-}
-
 /// `stop`: may the agent stop?
 fn stop(input: &Input) -> Option<String> {
     let (project, spec) = active_spec(&input.cwd)?;
@@ -185,9 +182,8 @@ fn decide(
         last_message: last_message.as_deref(),
         memory,
         host: host.as_ref(),
-        state_owner_gone: is_gone(state_owner),
-        memory_owner_gone: is_gone(memory.owner.as_ref()),
-        journal_length: store.journal_length(),
+        state_owner_gone: owner::is_gone(state_owner),
+        memory_owner_gone: owner::is_gone(memory.owner.as_ref()),
         max_parallel: project.settings.max_parallel,
     }))
 }
@@ -223,7 +219,7 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
         }
         None => None,
     };
-    let held_by = holder(state.as_ref(), &memory, input.session_id.as_deref());
+    let held_by = owner::described(state.as_ref(), &memory, input.session_id.as_deref());
     let named = PromptSpec { name: &spec.name, path: &spec.shown };
     Some(prompt::session_note(named, state.as_ref(), &file, &held_by))
 }
@@ -253,22 +249,6 @@ fn take_over_cleared(input: &Input, store: &Store, memory: Memory) -> Memory {
     }
 }
 
-/// Who works the spec, in words.
-pub fn holder(state: Option<&State>, memory: &Memory, me: Option<&str>) -> String {
-    let in_state = state.and_then(|state| state.owner.as_ref());
-    let owner = in_state.filter(|owner| !is_gone(Some(owner)));
-    match owner.or(memory.owner.as_ref().filter(|owner| !is_gone(Some(owner)))) {
-        None => "nobody".into(),
-        Some(Owner::Runner { process: Process { pid, .. } }) => {
-            format!("`specum run` (process {pid})")
-        }
-        Some(Owner::Session { session_id, .. }) if Some(session_id.as_str()) == me => {
-            "this session".into()
-        }
-        Some(Owner::Session { session_id, .. }) => format!("session {session_id}"),
-    }
-}
-
 /// `session-end`: lets go of the spec.
 ///
 /// Of every spec, not of the active one alone: the person may have switched
@@ -282,25 +262,31 @@ fn session_end(input: &Input) -> Option<String> {
     None
 }
 
-fn is_session(owner: &Owner, session: &str) -> bool {
-    matches!(owner, Owner::Session { session_id, .. } if session_id == session)
-}
-
 /// Lets go of one spec, if the session holds it.
 fn release(store: &Store, session_id: &str, cleared: bool) {
     let before = store.read_memory();
+    if before.is_newer_format() {
+        return;
+    }
     let state = store.read_state().and_then(Result::ok);
     let in_state = state.as_ref().and_then(|state| state.owner.as_ref());
     let owners = [before.owner.as_ref(), in_state].into_iter().flatten();
-    let Some(mine) = owners.into_iter().find(|owner| is_session(owner, session_id)) else { return };
+    let Some(mine) = owners.into_iter().find(|owner| owner::is_session(owner, session_id)) else {
+        return;
+    };
     let released = cleared
         .then(|| Released { session_id: session_id.to_owned(), process: mine.process().cloned() });
-    let owner = before.owner.clone().filter(|owner| !is_session(owner, session_id));
+    let owner = before.owner.clone().filter(|owner| !owner::is_session(owner, session_id));
     let after = Memory { owner, released, ..Memory::default() };
-    if let Err(error) = store.write_memory(&before, &after) {
+    // An empty memory is no file, so that the next claim is again the first.
+    let written = match after == Memory::default() {
+        true => store.forget_memory(),
+        false => store.write_memory(&before, &after).map(|_| ()),
+    };
+    if let Err(error) = written {
         log(&error.to_string());
     }
-    if in_state.is_some_and(|owner| is_session(owner, session_id)) {
+    if in_state.is_some_and(|owner| owner::is_session(owner, session_id)) {
         release_in_state(store, session_id);
     }
 }
@@ -310,7 +296,7 @@ fn release_in_state(store: &Store, session_id: &str) {
         let locked = store.lock()?;
         let Some(mut state) = locked.read()?.state else { return Ok(()) };
         // Somebody else may have taken it since.
-        if !state.owner.as_ref().is_some_and(|owner| is_session(owner, session_id)) {
+        if !state.owner.as_ref().is_some_and(|owner| owner::is_session(owner, session_id)) {
             return Ok(());
         }
         state.owner = None;

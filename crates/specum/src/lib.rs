@@ -6,6 +6,7 @@
 //! - [`store`] is the only writer of a spec's files, on top of [`files`];
 //! - [`process`] is the only module that starts other programs, [`git`] the
 //!   only one that starts `git`;
+//! - [`owner`] says who works a spec;
 //! - [`attempt`] opens an attempt at a task and judges its result;
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
 //!   slash command was given from the one to the other;
@@ -18,6 +19,7 @@ pub mod exit;
 pub mod files;
 pub mod git;
 pub mod hook;
+pub mod owner;
 pub mod plugin;
 pub mod process;
 pub mod project;

@@ -5,6 +5,7 @@
 //! is an error; nothing is guessed.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use specum_core::nearest;
@@ -99,8 +100,16 @@ impl Project {
     }
 
     fn at(root: PathBuf) -> Project {
-        let text = files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE).unwrap_or_default();
-        let (settings, problems) = settings::parse(&text);
+        let (settings, problems) = match files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
+            Ok(text) => settings::parse(&text),
+            Err(error) if error.kind() == ErrorKind::NotFound => Default::default(),
+            // It may say `enabled: false`, so the hooks keep still.
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                let settings = Settings { enabled: false, ..Settings::default() };
+                (settings, vec![Problem { line: 1, message }])
+            }
+        };
         let mut warnings = Vec::new();
         let mut specs_dirs = Vec::new();
         for entry in &settings.specs_dirs {
@@ -111,7 +120,15 @@ impl Project {
             }
         }
         if specs_dirs.is_empty() {
-            specs_dirs.push(root.join(DEFAULT_SPECS_DIR));
+            let default = root.join(DEFAULT_SPECS_DIR);
+            match inside(&root, &default) {
+                Err(why) if default.exists() => {
+                    // Nothing is found in it, and nothing written.
+                    warnings.push(format!("./{DEFAULT_SPECS_DIR} {why}; skipped"));
+                    specs_dirs.push(root.join(".specum-no-specs"));
+                }
+                other => specs_dirs.push(other.unwrap_or(default)),
+            }
         }
         Project { root, settings, problems, warnings, specs_dirs }
     }
@@ -140,6 +157,10 @@ impl Project {
     /// The spec a person names: by its bare name, or by a path that lies in
     /// the project.
     pub fn spec(&self, named: &str) -> Result<Spec, SpecError> {
+        let named = match named.trim_end_matches('/') {
+            "" => return Err(SpecError::NotFound { name: named.to_owned(), near: None }),
+            named => named,
+        };
         if !is_bare_name(named) {
             let path = self.root.join(named);
             return match self.spec_at(&path) {
@@ -181,7 +202,7 @@ impl Project {
         let refused = |why: String| SpecError::Refused { what: self.shown(&marker), why };
         let text = match files::read(&marker, MAX_SMALL_FILE) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refused(format!("cannot be read: {error}"))),
         };
         let text = String::from_utf8(text).map_err(|_| refused("is no UTF-8".into()))?;
@@ -221,8 +242,17 @@ impl Project {
         if !dir.is_dir() {
             return Err("is no directory".into());
         }
-        if dir == self.root {
-            return Err("is the project itself".into());
+        // Whatever is called a spec may be worked, and moved to the trash.
+        if self.specs_dirs.iter().any(|specs| specs.starts_with(&dir)) || self.root == dir {
+            return Err("holds the specs and is none".into());
+        }
+        let in_specs = self.specs_dirs.iter().any(|specs| dir.parent() == Some(specs));
+        let has_plan =
+            ["tasks.md", ".ralph-state.json", "requirements.md", "design.md", "research.md"]
+                .iter()
+                .any(|name| dir.join(name).exists());
+        if !in_specs && !has_plan {
+            return Err("has no tasks.md and is in no specs folder".into());
         }
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
         Ok(Spec {

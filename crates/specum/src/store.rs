@@ -222,11 +222,6 @@ impl Store {
         Ok(journal::parse(&bytes.unwrap_or_default()))
     }
 
-    /// Length of the journal, 0 if there is none.
-    pub fn journal_length(&self) -> u64 {
-        self.journal_path().metadata().map_or(0, |data| data.len())
-    }
-
     /// What the hooks remember.
     pub fn read_memory(&self) -> Memory {
         files::read(&self.memory_path(), state::MAX_BYTES)
@@ -245,6 +240,11 @@ impl Store {
             return files::create(&path, &after.render());
         }
         files::write(&path, &after.render()).map(|()| true)
+    }
+
+    /// Lets the hooks forget everything.
+    pub fn forget_memory(&self) -> Result<(), FileError> {
+        files::remove(&self.memory_path())
     }
 
     /// Takes the lock and completes what a killed process left half-done.
@@ -283,6 +283,12 @@ impl Locked<'_> {
     /// Writes a transaction.
     pub fn write(&self, entry: Entry, mut changes: Changes) -> Result<(), StoreError> {
         self.refuse_newer_format()?;
+        // What cannot be carried out must not be announced: every later start
+        // would try to complete it.
+        if !changes.tasks.is_empty() {
+            self.store.writable(&self.store.tasks_path())?;
+        }
+        self.store.writable(&self.store.progress_path())?;
         if !changes.notes.is_empty() || !changes.retracted.is_empty() {
             let before = self.progress()?;
             let after = edited(&before, &changes.retracted, &changes.notes);
@@ -405,6 +411,10 @@ impl Locked<'_> {
             };
             // A record may be longer than the tail; then more of it is needed.
             let last = journal::last(&tail.bytes);
+            if let Some(record) = last.as_ref().filter(|r| r.v > journal::FORMAT_VERSION) {
+                let known = journal::FORMAT_VERSION;
+                return Err(StoreError::Newer { path, found: record.v, known });
+            }
             if tail.whole || last.is_some() {
                 return Ok(last.and_then(|record| record.changes));
             }
@@ -413,12 +423,14 @@ impl Locked<'_> {
     }
 
     fn refuse_newer_format(&self) -> Result<(), StoreError> {
+        let newer = |found: u64| StoreError::Newer {
+            path: self.store.state_path(),
+            found,
+            known: state::FORMAT_VERSION,
+        };
         match self.store.read_state_once() {
-            Some(Ok(state)) if state.is_newer_format() => Err(StoreError::Newer {
-                path: self.store.state_path(),
-                found: state.format_version,
-                known: state::FORMAT_VERSION,
-            }),
+            Some(Ok(state)) if state.is_newer_format() => Err(newer(state.format_version)),
+            Some(Err(Corrupt::Newer(found))) => Err(newer(found)),
             _ => Ok(()),
         }
     }

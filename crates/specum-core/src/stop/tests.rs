@@ -11,7 +11,6 @@ struct Stage {
     memory: Memory,
     message: Option<&'static str>,
     owner_gone: bool,
-    journal: u64,
 }
 
 impl Stage {
@@ -25,7 +24,6 @@ impl Stage {
             memory: Memory::default(),
             message: None,
             owner_gone: false,
-            journal: 0,
         }
     }
 
@@ -52,7 +50,6 @@ impl Stage {
             host: None,
             state_owner_gone: self.owner_gone,
             memory_owner_gone: self.owner_gone,
-            journal_length: self.journal,
             max_parallel: 5,
         });
         if let Some(memory) = &decision.memory {
@@ -287,12 +284,11 @@ fn progress_is_what_lets_the_loop_go_on() {
     let mut stage = Stage::new();
     stage.reason();
     stage.input.stop_hook_active = true;
-    let moves: [fn(&mut Stage); 5] = [
+    let moves: [fn(&mut Stage); 4] = [
         |s| s.tasks = Some("- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 1.3 c\n"),
         |s| s.state().task_index = 2,
         |s| s.state().task_iteration += 1,
         |s| s.state().global_iteration += 1,
-        |s| s.journal += 1,
     ];
     for change in moves {
         change(&mut stage);

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use specum_core::journal::{Entry, Record};
-use specum_core::state::{State, Status};
+use specum_core::journal::{Changes, Entry, Record, StateChange};
+use specum_core::state::{self, State, Status};
 use specum_core::tasks::{TaskFile, TaskKey};
 
+use super::commit::Uncommitted;
 use super::{Opened, role};
 
 /// A call of a host's sub-agent for an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegation {
+    /// Where the journal tells of it: what stands before belongs to others.
+    at: usize,
     /// The task.
     pub task: TaskKey,
     /// The attempt.
@@ -36,9 +39,9 @@ impl<'a> History<'a> {
 
     /// The attempt that a call of a sub-agent was made for.
     pub fn delegated(self, tool_use_id: &str) -> Option<Delegation> {
-        self.0.iter().rev().find_map(|record| match &record.entry {
+        self.0.iter().enumerate().rev().find_map(|(at, record)| match &record.entry {
             Entry::Delegated { task, attempt, tool_use_id: id } if id == tool_use_id => {
-                Some(Delegation { task: task.clone(), attempt: *attempt })
+                Some(Delegation { at, task: task.clone(), attempt: *attempt })
             }
             _ => None,
         })
@@ -76,6 +79,52 @@ impl<'a> History<'a> {
             Entry::Reported { result, .. } => Some(result.clone()),
             _ => None,
         }
+    }
+
+    /// The state as the loop wrote it last.
+    pub fn last_state(self) -> Option<State> {
+        let changes = self.0.iter().rev().find_map(|record| match &record.changes {
+            Some(Changes { state: StateChange::Keep, .. }) | None => None,
+            Some(changes) => Some(&changes.state),
+        })?;
+        match changes {
+            StateChange::Write(object) => State::parse(&state::render_object(object)).ok(),
+            StateChange::Keep | StateChange::Delete => None,
+        }
+    }
+
+    /// The attempt that a marker in a brief names.
+    pub fn marked(self, id: &str, number: u64) -> Option<Delegation> {
+        self.0.iter().enumerate().rev().find_map(|(at, record)| match &record.entry {
+            Entry::Opened { task, attempt, .. } if task.id == id && *attempt == number => {
+                Some(Delegation { at, task: task.clone(), attempt: *attempt })
+            }
+            _ => None,
+        })
+    }
+
+    /// The last attempt that passed and whose commit is not recorded.
+    pub fn uncommitted(self) -> Option<Uncommitted> {
+        let mut settled: Vec<&str> = Vec::new();
+        for (at, record) in self.0.iter().enumerate().rev() {
+            match &record.entry {
+                Entry::Committed { task, .. } | Entry::Failed { task, .. } => {
+                    settled.push(&task.id)
+                }
+                Entry::Passed { task, attempt, changed, to_commit: true, .. }
+                    if !settled.contains(&task.id.as_str()) =>
+                {
+                    let opened = self.0[..at].iter().rev().find_map(|record| {
+                        opening(record).filter(|o| o.key == *task && o.attempt == *attempt)
+                    })?;
+                    let notes = record.changes.as_ref().map(|changes| changes.notes.clone());
+                    let (changed, notes) = (changed.clone(), notes.unwrap_or_default());
+                    return Some(Uncommitted { opened, changed, notes });
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// The names of the tasks that passed since an attempt began.
@@ -120,26 +169,32 @@ pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> 
                 return None;
             }
             Entry::Cancelled | Entry::Completed { .. } => return None,
-            Entry::Opened { task, attempt, head, block, dirty, branch, ticks }
-                if is_same(task, key) =>
-            {
-                let mode = TaskFile::scan(block.as_bytes()).tasks.first()?.mode();
-                return Some(Opened {
-                    key: key.clone(),
-                    attempt: *attempt,
-                    block: block.clone().into_bytes(),
-                    role: role(mode),
-                    at: record.at.clone(),
-                    head: head.clone(),
-                    branch: branch.clone(),
-                    dirty: dirty.clone(),
-                    ticks: ticks.clone(),
-                });
+            Entry::Opened { task, .. } if is_same(task, key) => {
+                return opening(record).map(|opened| Opened { key: key.clone(), ..opened });
             }
             _ => {}
         }
     }
     None
+}
+
+/// The attempt that a record opens.
+fn opening(record: &Record) -> Option<Opened> {
+    let Entry::Opened { task, attempt, head, block, dirty, branch, ticks } = &record.entry else {
+        return None;
+    };
+    let mode = TaskFile::scan(block.as_bytes()).tasks.first()?.mode();
+    Some(Opened {
+        key: task.clone(),
+        attempt: *attempt,
+        block: block.clone().into_bytes(),
+        role: role(mode),
+        at: record.at.clone(),
+        head: head.clone(),
+        branch: branch.clone(),
+        dirty: dirty.clone(),
+        ticks: ticks.clone(),
+    })
 }
 
 /// The attempts of the running batch that have no verdict yet.
@@ -166,7 +221,7 @@ pub(super) fn baseline(
     for record in journal.iter().rev() {
         match &record.entry {
             Entry::Passed { task, .. } if task.id == id && left.is_none() => break,
-            Entry::Cancelled | Entry::Completed { .. } => break,
+            Entry::Completed { .. } => break,
             Entry::Failed { task, changed, .. } if task.id == id && left.is_none() => {
                 left = Some(changed);
             }

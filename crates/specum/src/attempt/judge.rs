@@ -4,15 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use specum_core::guard::Memory;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
-use specum_core::state::{Owner, State};
-use specum_core::tasks::{Check, Fields, Found, TaskEdit, TaskFile, TaskKey, short_title};
+use specum_core::state::State;
+use specum_core::tasks::{self, Check, Fields, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::{AttemptError, History, Opened, Workspace, history};
+use crate::git::Git;
+use crate::owner;
 use crate::process;
 use crate::store::Locked;
 
@@ -58,86 +59,125 @@ pub struct Judged {
     /// Other tasks' boxes that were ticked meanwhile, and opened again.
     pub unticked: Vec<String>,
     /// What the attempt changed.
+    pub(super) changed: Vec<String>,
+}
+
+impl Judged {
+    /// What is known of an attempt that somebody else found to have passed.
+    pub(super) fn of_passed(opened: &Opened, changed: Vec<String>) -> Judged {
+        let verdict = Verdict { failures: Vec::new(), unverified: false, outside: Vec::new() };
+        Judged::new(opened, verdict, changed, &[])
+    }
+
+    fn new(opened: &Opened, verdict: Verdict, changed: Vec<String>, foreign: &[TaskKey]) -> Judged {
+        Judged {
+            key: opened.key.clone(),
+            attempt: opened.attempt,
+            verdict,
+            sent_back: false,
+            output: String::new(),
+            commit: None,
+            signals: Vec::new(),
+            unticked: foreign.iter().map(|key| key.id.clone()).collect(),
+            changed,
+        }
+    }
+}
+
+/// What was found before the lock was taken.
+struct Found<'a> {
+    result: &'a str,
     changed: Vec<String>,
+    branch: Option<String>,
+    check: CheckRun,
 }
 
 impl Workspace {
     /// Judges an attempt by its result and by what stands now.
     pub fn judge(&self, opened: &Opened, result: &str, by: By<'_>) -> Result<Judged, AttemptError> {
-        // One check at a time: two builds in one tree break each other.
-        let turn = self.store.check_turn()?;
-        let fields = opened.fields();
-        let check = run_check(&fields, &self.spec.root);
+        self.complete_commits()?;
+        // One check at a time: two builds in one tree break each other. Held
+        // until the commit is made, so that nobody takes the loop for finished
+        // in between.
+        let _turn = self.store.check_turn()?;
+        // Before the check, which may leave files of its own.
         let changed = self.changed_by(opened)?;
-        let files = self.in_repository(fields.files.clone());
-        let output = match &check {
-            CheckRun::Ran { output, .. } => line::tail(output, KEPT_EVIDENCE).to_owned(),
-            CheckRun::Unverified => String::new(),
-        };
-
+        let branch = self.git.as_ref().ok().and_then(Git::branch);
+        let check = run_check(&opened.fields(), &self.spec.root);
         let locked = self.store.lock()?;
+        let (mut judged, step) =
+            self.decide(&locked, opened, Found { result, changed, branch, check }, by)?;
+        let Some(step) = step else { return Ok(judged) };
+        judged.signals = signals(&step);
+        if !judged.verdict.passed() {
+            locked.write_step(failed(opened, &judged), &step)?;
+            return Ok(judged);
+        }
+        locked.write_step(passed(opened, &judged, self.git.is_ok()), &step)?;
+        drop(locked);
+        self.commit_passed(opened, judged)
+    }
+
+    /// The verdict, and the step it leads to; none if nothing is decided yet.
+    fn decide(
+        &self,
+        locked: &Locked<'_>,
+        opened: &Opened,
+        found: Found<'_>,
+        by: By<'_>,
+    ) -> Result<(Judged, Option<Step>), AttemptError> {
         let view = locked.read()?;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
         let journal = self.store.read_journal()?;
         self.is_still_open(state, opened, by, &journal)?;
-        self.pause_on_another_branch(&locked, state, &file, opened)?;
-        let (Found::Same(index) | Found::Retitled(index)) = file.find(&opened.key) else {
-            return Err(AttemptError::NoTask(opened.key.id.clone()));
+        self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
+        let task = match file.find(&opened.key) {
+            tasks::Found::Same(index) | tasks::Found::Retitled(index) => Some(&file.tasks[index]),
+            tasks::Found::Gone => None,
         };
-        // The journal keeps text, so both sides are compared as text.
-        let block_before = line::readable(&opened.block);
-        let block_after = line::readable(file.block(&file.tasks[index]));
-        let evidence = Evidence {
+        let files = self.in_repository(opened.fields().files);
+        let verdict = verify::judge(&Evidence {
             role: opened.role,
-            result,
-            block_before: block_before.as_bytes(),
-            block_after: Some(block_after.as_bytes()),
-            check,
+            result: found.result,
+            // The journal keeps text, so both sides are compared as text.
+            block_before: line::readable(&opened.block).as_bytes(),
+            block_after: task
+                .map(|task| line::readable(file.block(task)))
+                .as_deref()
+                .map(str::as_bytes),
+            check: found.check.clone(),
             files: &files,
-            changed: &changed,
+            changed: &found.changed,
             commit: CommitRun::NotApplicable,
-        };
+        });
         let foreign = foreign_ticks(&file, opened, History(&journal));
-        let mut judged = Judged {
-            key: opened.key.clone(),
-            attempt: opened.attempt,
-            verdict: verify::judge(&evidence),
-            sent_back: false,
-            output,
-            commit: None,
-            signals: Vec::new(),
-            unticked: foreign.iter().map(|key| key.id.clone()).collect(),
-            changed: changed.clone(),
-        };
-        if matches!(by, By::Executor(_))
-            && can_mend(&judged.verdict, History(&journal).sent_back(opened))
-        {
+        let mut judged = Judged::new(opened, verdict, found.changed, &foreign);
+        if let CheckRun::Ran { output, .. } = &found.check {
+            line::tail(output, KEPT_EVIDENCE).clone_into(&mut judged.output);
+        }
+        let sent_back = History(&journal).sent_back(opened);
+        if matches!(by, By::Executor(_)) && can_mend(&judged.verdict, sent_back) {
             locked.record(Entry::SentBack {
                 task: opened.key.clone(),
                 attempt: opened.attempt,
                 reasons: reasons(&judged.verdict),
             })?;
             judged.sent_back = true;
-            return Ok(judged);
+            return Ok((judged, None));
         }
+        let Some(index) = task.map(|task| task.index) else {
+            // The attempt is lost with its task; there is nothing to try again.
+            locked.record(failed(opened, &judged))?;
+            return Ok((judged, None));
+        };
         let event = if judged.verdict.passed() {
             Event::Pass { index, unverified: judged.verdict.unverified }
         } else {
             Event::Fail { index, reason: judged.verdict.reason() }
         };
-        let step = without_foreign_ticks(state, &file, event, &foreign);
-        judged.signals = signals(&step);
-        if !judged.verdict.passed() {
-            locked.write_step(failed(opened, &judged), &step)?;
-            return Ok(judged);
-        }
-        locked.write_step(passed(opened, &judged), &step)?;
-        drop(locked);
-        let judged = self.commit(opened, &fields, &step, evidence, judged);
-        drop(turn);
-        judged
+        Ok((judged, Some(without_foreign_ticks(state, &file, event, &foreign))))
     }
 
     /// Keeps what an executor of a session said until its verdict is written,
@@ -172,23 +212,15 @@ impl Workspace {
         let file = view.file();
         let journal = self.store.read_journal()?;
         self.is_still_open(state, opened, By::Verb, &journal)?;
-        let (Found::Same(index) | Found::Retitled(index)) = file.find(&opened.key) else {
+        let (tasks::Found::Same(index) | tasks::Found::Retitled(index)) = file.find(&opened.key)
+        else {
             return Err(AttemptError::NoTask(opened.key.id.clone()));
         };
         let message = line::head(reason, KEPT_EVIDENCE).to_owned();
         let failures = vec![Failure { layer: Layer::Signal, message }];
         let foreign = foreign_ticks(&file, opened, History(&journal));
-        let mut judged = Judged {
-            key: opened.key.clone(),
-            attempt: opened.attempt,
-            verdict: Verdict { failures, unverified: true, outside: Vec::new() },
-            sent_back: false,
-            output: String::new(),
-            commit: None,
-            signals: Vec::new(),
-            unticked: foreign.iter().map(|key| key.id.clone()).collect(),
-            changed,
-        };
+        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let mut judged = Judged::new(opened, verdict, changed, &foreign);
         let event = Event::Fail { index, reason: judged.verdict.reason() };
         let step = without_foreign_ticks(state, &file, event, &foreign);
         judged.signals = signals(&step);
@@ -211,7 +243,7 @@ impl Workspace {
         }
         match by {
             By::Executor(session) | By::Batch(session)
-                if !holds(state, &self.store.read_memory(), session) =>
+                if !owner::lets(state, &self.store.read_memory(), session) =>
             {
                 Err(AttemptError::NotYours(self.spec.name.clone()))
             }
@@ -226,96 +258,16 @@ impl Workspace {
         state: &State,
         file: &TaskFile<'_>,
         opened: &Opened,
+        now: Option<&String>,
     ) -> Result<(), AttemptError> {
-        let Ok(git) = &self.git else { return Ok(()) };
-        let now = git.branch();
-        if opened.head.is_none() || now == opened.branch {
+        if opened.head.is_none() || self.git.is_err() || now == opened.branch.as_ref() {
             return Ok(());
         }
         let step = machine::step(state, file, Event::Pause);
         locked.write_step(Entry::Paused, &step)?;
         let name = |branch: Option<&String>| branch.map_or("no branch".into(), Clone::clone);
-        let (before, now) = (name(opened.branch.as_ref()), name(now.as_ref()));
+        let (before, now) = (name(opened.branch.as_ref()), name(now));
         Err(AttemptError::OtherBranch { before, now })
-    }
-
-    /// Commits a passed attempt. If git refuses, it has not passed after all.
-    fn commit(
-        &self,
-        opened: &Opened,
-        fields: &Fields,
-        passed: &Step,
-        evidence: Evidence<'_>,
-        mut judged: Judged,
-    ) -> Result<Judged, AttemptError> {
-        let Ok(git) = &self.git else { return Ok(judged) };
-        let mut paths = evidence.changed.to_vec();
-        paths.extend(self.spec_files(git));
-        let commit = match git.commit(&paths, &self.message(opened, fields)) {
-            Ok(commit) => {
-                judged.commit = commit;
-                let now = git.changed()?;
-                CommitRun::Left(paths.into_iter().filter(|path| now.contains(path)).collect())
-            }
-            Err(error) => CommitRun::Refused(error.to_string()),
-        };
-        judged.verdict = verify::judge(&Evidence { commit, ..evidence });
-        let locked = self.store.lock()?;
-        if !judged.verdict.passed() {
-            return self.take_back(&locked, opened, passed, judged);
-        }
-        if let Some(commit) = judged.commit.clone() {
-            locked.record(Entry::Committed { task: opened.key.clone(), commit })?;
-        }
-        Ok(judged)
-    }
-
-    /// Opens a box again whose work could not be committed.
-    fn take_back(
-        &self,
-        locked: &Locked<'_>,
-        opened: &Opened,
-        passed: &Step,
-        mut judged: Judged,
-    ) -> Result<Judged, AttemptError> {
-        let view = locked.read()?;
-        let file = view.file();
-        let (Some(state), Found::Same(index)) = (&view.state, file.find(&opened.key)) else {
-            return Err(AttemptError::NoTask(opened.key.id.clone()));
-        };
-        let reason = judged.verdict.reason();
-        let attempt = opened.attempt;
-        let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
-        let mut changes = locked.changes(&step)?;
-        changes.retracted = passed
-            .effects
-            .iter()
-            .filter_map(|effect| match effect {
-                Effect::Note(note) => Some(note.clone()),
-                _ => None,
-            })
-            .collect();
-        locked.write(failed(opened, &judged), changes)?;
-        judged.signals = signals(&step);
-        Ok(judged)
-    }
-
-    fn message(&self, opened: &Opened, fields: &Fields) -> String {
-        let (spec, id) = (&self.spec.name, &opened.key.id);
-        let subject = fields.commit.clone().unwrap_or_else(|| format!("chore({spec}): {id}"));
-        let title = short_title(&opened.key.title);
-        let body = if fields.commit.is_none() { format!("\n\n{title}") } else { String::new() };
-        let attempt = opened.attempt;
-        format!("{subject}{body}\n\nSpec: {spec}\nTask: {id}\nAttempt: {attempt}\n")
-    }
-}
-
-/// Whether a session owns a spec.
-pub(crate) fn holds(state: &State, memory: &Memory, session: &str) -> bool {
-    match state.owner.as_ref().or(memory.owner.as_ref()) {
-        Some(Owner::Session { session_id, .. }) => session_id == session,
-        Some(Owner::Runner { .. }) => false,
-        None => true,
     }
 }
 
@@ -334,7 +286,7 @@ fn foreign_ticks(file: &TaskFile<'_>, opened: &Opened, history: History<'_>) -> 
     file.ticked_since(&opened.ticks)
         .into_iter()
         .filter(|task| task.name() != opened.key.id && !passed.contains(&task.name().as_str()))
-        .map(specum_core::tasks::Task::key)
+        .map(tasks::Task::key)
         .collect()
 }
 
@@ -352,7 +304,7 @@ fn without_foreign_ticks(
     step
 }
 
-fn signals(step: &Step) -> Vec<Signal> {
+pub(super) fn signals(step: &Step) -> Vec<Signal> {
     step.effects
         .iter()
         .filter_map(|effect| match effect {
@@ -366,11 +318,13 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
     verdict.failures.iter().map(|failure| failure.message.clone()).collect()
 }
 
-fn passed(opened: &Opened, judged: &Judged) -> Entry {
+fn passed(opened: &Opened, judged: &Judged, to_commit: bool) -> Entry {
     Entry::Passed {
         task: opened.key.clone(),
         attempt: opened.attempt,
         unverified: judged.verdict.unverified,
+        changed: judged.changed.clone(),
+        to_commit,
         outside: judged.verdict.outside.clone(),
         unticked: judged.unticked.clone(),
         output: judged.output.clone(),
@@ -378,7 +332,7 @@ fn passed(opened: &Opened, judged: &Judged) -> Entry {
     }
 }
 
-fn failed(opened: &Opened, judged: &Judged) -> Entry {
+pub(super) fn failed(opened: &Opened, judged: &Judged) -> Entry {
     Entry::Failed {
         task: opened.key.clone(),
         attempt: opened.attempt,

@@ -6,12 +6,32 @@ use specum_core::digest::Digest;
 
 use super::{AttemptError, Opened, Workspace};
 use crate::files;
-use crate::git::Git;
+use crate::git::{self, Git};
 
 /// The largest changed file whose content is compared.
 const MAX_COMPARED: u64 = 64 * 1024 * 1024;
 
+/// The user's tree at one moment.
+pub(super) struct Tree {
+    /// HEAD; `None` before the first commit or without a repository.
+    pub(super) head: Option<String>,
+    /// The branch; `None` when HEAD is detached.
+    pub(super) branch: Option<String>,
+    /// What is uncommitted, with a digest of each file.
+    pub(super) dirty: BTreeMap<String, String>,
+}
+
 impl Workspace {
+    /// The tree as it stands.
+    pub(super) fn tree(&self) -> Result<Tree, AttemptError> {
+        let git = self.git.as_ref().ok();
+        Ok(Tree {
+            head: git.and_then(Git::head),
+            branch: git.and_then(Git::branch),
+            dirty: self.dirty()?,
+        })
+    }
+
     /// The spec's own files that go into a task's commit.
     pub(super) fn spec_files(&self, git: &Git) -> Vec<String> {
         [self.store.tasks_path(), self.store.progress_path()]
@@ -37,7 +57,9 @@ impl Workspace {
             changed.extend(git.changed_since(head)?);
         }
         let others = self.files_of_neighbours(opened)?;
-        changed.retain(|path| !own.contains(path) && !others.contains(path));
+        changed.retain(|path| {
+            !own.contains(path) && !others.contains(path) && !git::is_own_file(path)
+        });
         changed.sort();
         changed.dedup();
         Ok(changed)
@@ -73,7 +95,7 @@ impl Workspace {
     }
 
     /// What is uncommitted, with a digest of each file.
-    pub(super) fn dirty(&self) -> Result<BTreeMap<String, String>, AttemptError> {
+    fn dirty(&self) -> Result<BTreeMap<String, String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(BTreeMap::new()) };
         let with_digest = |path: String| {
             let digest = match files::read(&git.root.join(&path), MAX_COMPARED) {

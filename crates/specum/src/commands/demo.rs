@@ -56,7 +56,7 @@ fn prepare(root: &Path) -> anyhow::Result<Workspace> {
     git.commit(&["specs/demo/tasks.md".into()], "plan: the demo")?;
     let project = Project::find(root, None).context("the demo has a specs folder")?;
     let spec = project.spec("demo")?;
-    Ok(Workspace::new(&project, spec))
+    Ok(Workspace::new(&project, spec)?)
 }
 
 fn work(workspace: &Workspace) -> anyhow::Result<()> {

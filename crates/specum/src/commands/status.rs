@@ -6,7 +6,7 @@ use specum_core::tasks::{Task, TaskFile, short_title};
 
 use super::{print, print_json, project, spec};
 use crate::exit;
-use crate::hook;
+use crate::owner;
 use crate::project::Spec;
 use crate::store::{Store, StoreError};
 
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let tasks = store.read_tasks()?.unwrap_or_default();
     let file = TaskFile::scan(&tasks);
     let unverified = unverified(&store)?;
-    let held_by = hook::holder(state.as_ref(), &store.read_memory(), None);
+    let held_by = owner::described(state.as_ref(), &store.read_memory(), None);
     if args.json {
         print_json(&as_json(&spec, state.as_ref(), &file, &held_by, &unverified))?;
     } else {

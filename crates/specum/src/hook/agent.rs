@@ -15,11 +15,12 @@ use specum_core::prompt;
 use specum_core::state::{Owner, Phase, State};
 use specum_core::verify::Role;
 
-use super::{active_spec, holder, log};
+use super::{active_spec, log};
 use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
 use crate::files;
+use crate::owner;
 use crate::process;
-use crate::project::Spec;
+use crate::project::{Project, Spec};
 use crate::store::StoreError;
 
 /// How often one attempt may be given out without a verdict before somebody
@@ -47,9 +48,21 @@ pub(super) fn is_agent_call(input: &Input) -> bool {
 /// The active spec with a loop in execution.
 fn workspace(cwd: &str) -> Option<Workspace> {
     let (project, spec) = active_spec(cwd)?;
-    let workspace = Workspace::new(&project, spec);
+    let workspace = opened(&project, spec)?;
     let state = workspace.store.read_state()?.ok()?;
     (state.phase == Phase::Execution).then_some(workspace)
+}
+
+/// Everything needed to work a spec; a host is not told why it cannot be had,
+/// the log is.
+pub(super) fn opened(project: &Project, spec: Spec) -> Option<Workspace> {
+    match Workspace::new(project, spec) {
+        Ok(workspace) => Some(workspace),
+        Err(error) => {
+            log(&error.to_string());
+            None
+        }
+    }
 }
 
 /// `pre-tool-use`: opens the attempt that a call asks for.
@@ -166,7 +179,7 @@ fn refuse_others(workspace: &Workspace, input: &Input) -> Result<(), String> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let memory = workspace.store.read_memory();
     let me = input.session_id.as_deref();
-    match holder(state.as_ref(), &memory, me).as_str() {
+    match owner::described(state.as_ref(), &memory, me).as_str() {
         "nobody" | "this session" => Ok(()),
         other => Err(format!(
             "The spec {} is worked by {other}. /ralph-specum:implement takes it over.",
@@ -256,14 +269,7 @@ fn delegation_of(input: &Input, spec: &Spec, journal: &[Record]) -> Option<Deleg
             .find(|entry| entry["type"] == "user")?;
         let marker = Marker::find(first["message"]["content"].as_str()?)?;
         (marker.spec == spec.name).then_some(())?;
-        journal.iter().rev().find_map(|record| match &record.entry {
-            Entry::Opened { task, attempt, .. }
-                if task.id == marker.task && *attempt == marker.attempt =>
-            {
-                Some(Delegation { task: task.clone(), attempt: *attempt })
-            }
-            _ => None,
-        })
+        History(journal).marked(&marker.task, marker.attempt)
     })
 }
 

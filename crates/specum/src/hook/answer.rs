@@ -15,7 +15,7 @@ pub(super) fn after_call(input: &Input) -> Option<String> {
         return None;
     }
     let (project, spec) = active_spec(&input.cwd)?;
-    let workspace = Workspace::new(&project, spec);
+    let workspace = super::agent::opened(&project, spec)?;
     let journal = workspace.store.read_journal().ok()?;
     let delegation = History(&journal).delegated(input.tool_use_id.as_deref()?)?;
     let text = match outcome(&workspace, input, &journal, &delegation) {

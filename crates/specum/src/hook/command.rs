@@ -4,11 +4,14 @@
 //! one ends the command here, with a clear text and without a call of the
 //! model; good ones are kept for the command itself.
 
+use std::path::Path;
+
 use specum_core::hook::{Input, Output, split_arguments};
 
-use super::{log, project_of};
+use super::log;
 use crate::commands;
 use crate::process;
+use crate::project::Project;
 use crate::session::Pending;
 use crate::store::Store;
 
@@ -34,7 +37,8 @@ fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
     let arguments = split_arguments(typed)
         .ok_or_else(|| format!("/{PREFIX}{verb}: a quote is not closed in: {typed}"))?;
     let spec = commands::named_spec(verb, &arguments)?;
-    let project = project_of(&input.cwd)
+    let home = std::env::var_os("HOME");
+    let project = Project::find(Path::new(&input.cwd), home.as_deref().map(Path::new))
         .ok_or("no specs in this folder or above; a plan is a file specs/<name>/tasks.md")?;
     let spec = match spec {
         Some(name) => Some(project.spec(&name).map_err(|error| error.to_string())?),
@@ -45,7 +49,10 @@ fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
         let tasks = Store::of(&spec).read_tasks().map_err(|error| error.to_string())?;
         tasks.ok_or(format!("{} has no tasks.md; write one first", spec.shown))?;
     }
-    let Some(session_id) = input.session_id.clone() else { return Ok(()) };
+    // `help` runs no verb of ours that would pick anything up.
+    let Some(session_id) = input.session_id.clone().filter(|_| verb != "help") else {
+        return Ok(());
+    };
     let pending =
         Pending { session_id, verb: verb.to_owned(), arguments, process: process::host() };
     if let Err(error) = pending.keep() {

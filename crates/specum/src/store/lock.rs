@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::StoreError;
-use crate::files::FileError;
+use crate::files::{self, FileError};
 
 /// A transaction takes milliseconds; a holder beyond this is stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,8 +28,9 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, StoreError> {
 
 pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::File(FileError::new("lock", path, source));
-    let file =
-        File::options().create(true).write(true).truncate(false).open(path).map_err(failed)?;
+    let mut options = File::options();
+    options.create(true).write(true).truncate(false);
+    let file = files::open_own(path, &mut options).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => return Ok(Lock { _file: file }),
         Err(TryLockError::WouldBlock) => {}

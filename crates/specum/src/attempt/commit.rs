@@ -1,0 +1,126 @@
+//! The commit of a task that passed.
+//!
+//! Tick, note and work belong in one commit, so the tick is written first. A
+//! tick without its commit is an unfinished transaction: the journal says so,
+//! and whoever looks next makes the commit or takes the tick back.
+
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event, Signal};
+use specum_core::progress::Note;
+use specum_core::tasks::{Found, short_title};
+use specum_core::verify::{self, CommitRun, Failure};
+
+use super::judge::{failed, signals};
+use super::{AttemptError, History, Judged, Opened, Workspace};
+
+/// A passed attempt whose commit is not recorded yet.
+#[derive(Debug)]
+pub struct Uncommitted {
+    /// The attempt.
+    pub opened: Opened,
+    /// What it changed.
+    pub changed: Vec<String>,
+    /// What was noted when it passed.
+    pub notes: Vec<Note>,
+}
+
+/// What became of a commit.
+struct Outcome {
+    /// Its id, if there was something to commit.
+    id: Option<String>,
+    /// Why the attempt has not passed after all, and what the loop says then.
+    failure: Option<(Failure, Vec<Signal>)>,
+}
+
+impl Workspace {
+    /// Commits an attempt that has just passed.
+    pub(super) fn commit_passed(
+        &self,
+        opened: &Opened,
+        mut judged: Judged,
+    ) -> Result<Judged, AttemptError> {
+        let journal = self.store.read_journal()?;
+        let Some(passed) = History(&journal).uncommitted() else { return Ok(judged) };
+        debug_assert_eq!(passed.opened.key, opened.key);
+        let outcome = self.commit(&passed, &judged)?;
+        judged.commit = outcome.id;
+        if let Some((failure, signals)) = outcome.failure {
+            judged.verdict.failures.push(failure);
+            judged.signals = signals;
+        }
+        Ok(judged)
+    }
+
+    /// Makes the commits that somebody before us did not get to.
+    pub(super) fn complete_commits(&self) -> Result<(), AttemptError> {
+        if self.git.is_err() || History(&self.store.read_journal()?).uncommitted().is_none() {
+            return Ok(());
+        }
+        // Whoever judged it may still be at it.
+        let _turn = self.store.check_turn()?;
+        while let Some(passed) = History(&self.store.read_journal()?).uncommitted() {
+            let judged = Judged::of_passed(&passed.opened, passed.changed.clone());
+            self.commit(&passed, &judged)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&self, passed: &Uncommitted, judged: &Judged) -> Result<Outcome, AttemptError> {
+        let Ok(git) = &self.git else { return Ok(Outcome { id: None, failure: None }) };
+        let opened = &passed.opened;
+        let mut paths = passed.changed.clone();
+        paths.extend(self.spec_files(git));
+        let (id, run) = match git.commit(&paths, &self.message(opened)) {
+            Ok(id) => {
+                let now = git.changed()?;
+                (id, CommitRun::Left(paths.into_iter().filter(|path| now.contains(path)).collect()))
+            }
+            Err(error) => (None, CommitRun::Refused(error.to_string())),
+        };
+        if let Some(failure) = verify::after_commit(&run) {
+            let signals = self.take_back(passed, judged, &failure)?;
+            return Ok(Outcome { id, failure: Some((failure, signals)) });
+        }
+        let commit = id.clone().unwrap_or_default();
+        self.store.lock()?.record(Entry::Committed { task: opened.key.clone(), commit })?;
+        Ok(Outcome { id, failure: None })
+    }
+
+    /// Opens a box again whose work could not be committed.
+    fn take_back(
+        &self,
+        passed: &Uncommitted,
+        judged: &Judged,
+        failure: &Failure,
+    ) -> Result<Vec<Signal>, AttemptError> {
+        let opened = &passed.opened;
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        let file = view.file();
+        let (Some(state), Found::Same(index)) = (&view.state, file.find(&opened.key)) else {
+            return Err(AttemptError::NoTask(opened.key.id.clone()));
+        };
+        let (attempt, reason) = (opened.attempt, failure.message.clone());
+        let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
+        let mut changes = locked.changes(&step)?;
+        changes.retracted.clone_from(&passed.notes);
+        let mut entry = failed(opened, judged);
+        if let Entry::Failed { reasons, .. } = &mut entry {
+            reasons.push(failure.message.clone());
+        }
+        locked.write(entry, changes)?;
+        Ok(signals(&step))
+    }
+
+    fn message(&self, opened: &Opened) -> String {
+        let (spec, id, attempt) = (&self.spec.name, &opened.key.id, opened.attempt);
+        let (subject, body) = match opened.fields().commit {
+            Some(message) => (message, String::new()),
+            None => {
+                let title = short_title(&opened.key.title);
+                (format!("chore({spec}): {id}"), format!("\n\n{title}"))
+            }
+        };
+        format!("{subject}{body}\n\nSpec: {spec}\nTask: {id}\nAttempt: {attempt}\n")
+    }
+}
