@@ -179,7 +179,7 @@ fn claude_code_uses_the_plugin_after_one_command() {
     assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
     let stops = outcome.hook_responses("Stop");
     let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
-    assert_eq!(blocks, 3, "the first, and two that name the stall: {stops:?}");
+    assert_eq!(blocks, BLOCKS_OF_AN_IDLE_TURN, "{stops:?}");
 
     plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
     assert_eq!(claude_plugins(&program, &world), Vec::<Value>::new());
@@ -203,6 +203,50 @@ fn a_project_keeps_the_plugin_when_the_user_lets_go_of_it() {
     assert_eq!(files["installed"], true);
     plugin(&world, &program, &["uninstall", "--host", "claude", "--scope", "project"]).exits(0);
     assert_eq!(plugin(&world, &program, &["path", "--json"]).json()["installed"], false);
+}
+
+/// The first block, and two that name the stall.
+const BLOCKS_OF_AN_IDLE_TURN: usize = 3;
+
+#[test]
+fn three_copies_in_claude_code_do_not_count_a_stop_twice() {
+    let Some(program) = host::claude() else { return };
+    let world = started(1);
+    plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+    plugin(&world, &program, &["install", "--host", "claude", "--scope", "project"]).exits(0);
+
+    let model = Model::start(|_| Reply::text("I stop here."));
+    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
+        .home(world.home())
+        .plugin_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum"))
+        .path(Path::new(SPECUM).parent().unwrap())
+        .run();
+
+    let stops = outcome.hook_responses("Stop");
+    let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
+    assert_eq!((blocks, stops.len()), (BLOCKS_OF_AN_IDLE_TURN, BLOCKS_OF_AN_IDLE_TURN + 1));
+}
+
+#[test]
+fn two_copies_in_gemini_do_not_count_a_stop_twice() {
+    let Some(program) = host::gemini() else { return };
+    let world = started(1);
+    let model = OtherModel::start(Api::Gemini, |_| Answer::Say("I stop here.".into()));
+    host::settle_gemini(world.home());
+    plugin(&world, &program, &["install", "--host", "gemini"]).exits(0);
+    plugin(&world, &program, &["install", "--host", "gemini", "--scope", "project"]).exits(0);
+
+    let outcome = host::gemini_prompt(&program, &model.url(), world.home(), &world.root, "hello");
+
+    assert!(outcome.succeeded(), "{}", outcome.tail());
+    assert_eq!(sent_back(&model), BLOCKS_OF_AN_IDLE_TURN, "{:?}", model.told());
+}
+
+/// How often a hook has sent the model back.
+fn sent_back(model: &OtherModel) -> usize {
+    let by_hook =
+        |told: &&Told| matches!(told, Told::Text(text) if text.contains("Continue spec: demo"));
+    model.told().iter().filter(by_hook).count()
 }
 
 /// A model that does the one task it is told of, and stops.
@@ -231,9 +275,7 @@ fn all_five_are_done(world: &World, model: &OtherModel, tail: &str) {
     assert_eq!(world.git(&["status", "--porcelain"]), "");
     let passed = |told: &&Told| matches!(told, Told::Output(text) if text.contains("passed: verified, ticked, commit "));
     assert_eq!(model.told().iter().filter(passed).count(), 5, "{:?}", model.told());
-    let sent_back =
-        |told: &&Told| matches!(told, Told::Text(text) if text.contains("Continue spec: demo"));
-    assert_eq!(model.told().iter().filter(sent_back).count(), 4);
+    assert_eq!(sent_back(model), 4);
 }
 
 #[test]
