@@ -147,17 +147,52 @@ fn codex_has_no_plugins_for_a_project() {
     assert!(call.exits(1).stderr.contains("for a user only"), "{}", call.stderr);
 }
 
-/// What Claude Code says is installed.
-fn claude_plugins(program: &Path, world: &World) -> Vec<Value> {
+/// Claude Code in the world's home, with its permissions in force.
+fn claude(program: &Path, world: &World, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
-        .args(["plugin", "list", "--json"])
+        .args(args)
         .env_clear()
         .env("HOME", world.home())
         .env("DISABLE_TELEMETRY", "1")
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .current_dir(&world.root);
+    command
+}
+
+/// What Claude Code says is installed.
+fn claude_plugins(program: &Path, world: &World) -> Vec<Value> {
+    let command = claude(program, world, &["plugin", "list", "--json"]);
     call(command, b"").json().as_array().cloned().unwrap()
+}
+
+#[test]
+fn a_binary_on_a_path_with_blanks_may_be_called_by_hooks_and_commands() {
+    let Some(program) = host::claude() else { return };
+    let world = started(1);
+    let binary = world.home().join("my tools/specum");
+    std::fs::create_dir(binary.parent().unwrap()).unwrap();
+    // Not by ourselves: a program that another test starts meanwhile would hold
+    // the file open for writing, and nobody could run it.
+    assert!(Command::new("cp").arg(SPECUM).arg(&binary).status().unwrap().success());
+    let mut install = claude(&binary, &world, &["plugin", "install", "--host", "claude"]);
+    install.env("PATH", path_with(program.parent().unwrap()));
+    call(install, b"").exits(0);
+
+    let model = Model::start(|_| Reply::text("So it stands."));
+    let mut command = claude(&program, &world, &["-p", "/ralph-specum:status demo"]);
+    command
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .env("ANTHROPIC_API_KEY", "sk-mock")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_AUTOUPDATER", "1");
+    let said = call(command, b"");
+
+    let requests = model.requests();
+    assert!(!requests.is_empty(), "the command was not allowed: {}{}", said.stdout, said.stderr);
+    assert!(requests[0].mentions("0/1"), "the status: {:?}", requests[0].user_texts());
+    let back = requests.last().unwrap().user_texts().concat();
+    assert!(back.contains("Continue spec: demo"), "the Stop hook ran too: {back}");
 }
 
 #[test]
