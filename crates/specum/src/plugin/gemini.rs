@@ -35,7 +35,12 @@ pub(super) fn install(scope: Scope, program: &str) -> anyhow::Result<Vec<String>
         return Ok(vec![format!("the hooks are in {path} already")]);
     }
     file.write(&value)?;
-    Ok(vec![format!("put the hooks {} into {path}", EVENTS.map(|(event, _)| event).join(", "))])
+    let events = EVENTS.map(|(event, _)| event).join(", ");
+    let mut done = vec![format!("put the hooks {events} into {path}")];
+    if scope == Scope::Project {
+        done.push("it runs the hooks of a project only in a folder that you trust".to_owned());
+    }
+    Ok(done)
 }
 
 pub(super) fn uninstall(scope: Scope) -> anyhow::Result<Vec<String>> {

@@ -147,17 +147,52 @@ fn codex_has_no_plugins_for_a_project() {
     assert!(call.exits(1).stderr.contains("for a user only"), "{}", call.stderr);
 }
 
-/// What Claude Code says is installed.
-fn claude_plugins(program: &Path, world: &World) -> Vec<Value> {
+/// Claude Code in the world's home, with its permissions in force.
+fn claude(program: &Path, world: &World, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
-        .args(["plugin", "list", "--json"])
+        .args(args)
         .env_clear()
         .env("HOME", world.home())
         .env("DISABLE_TELEMETRY", "1")
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .current_dir(&world.root);
+    command
+}
+
+/// What Claude Code says is installed.
+fn claude_plugins(program: &Path, world: &World) -> Vec<Value> {
+    let command = claude(program, world, &["plugin", "list", "--json"]);
     call(command, b"").json().as_array().cloned().unwrap()
+}
+
+#[test]
+fn a_binary_on_a_path_with_blanks_may_be_called_by_hooks_and_commands() {
+    let Some(program) = host::claude() else { return };
+    let world = started(1);
+    let binary = world.home().join("my tools/specum");
+    std::fs::create_dir(binary.parent().unwrap()).unwrap();
+    // Not by ourselves: a program that another test starts meanwhile would hold
+    // the file open for writing, and nobody could run it.
+    assert!(Command::new("cp").arg(SPECUM).arg(&binary).status().unwrap().success());
+    let mut install = claude(&binary, &world, &["plugin", "install", "--host", "claude"]);
+    install.env("PATH", path_with(program.parent().unwrap()));
+    call(install, b"").exits(0);
+
+    let model = Model::start(|_| Reply::text("So it stands."));
+    let mut command = claude(&program, &world, &["-p", "/ralph-specum:status demo"]);
+    command
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .env("ANTHROPIC_API_KEY", "sk-mock")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_AUTOUPDATER", "1");
+    let said = call(command, b"");
+
+    let requests = model.requests();
+    assert!(!requests.is_empty(), "the command was not allowed: {}{}", said.stdout, said.stderr);
+    assert!(requests[0].mentions("0/1"), "the status: {:?}", requests[0].user_texts());
+    let back = requests.last().unwrap().user_texts().concat();
+    assert!(back.contains("Continue spec: demo"), "the Stop hook ran too: {back}");
 }
 
 #[test]
@@ -179,7 +214,7 @@ fn claude_code_uses_the_plugin_after_one_command() {
     assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
     let stops = outcome.hook_responses("Stop");
     let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
-    assert_eq!(blocks, 3, "the first, and two that name the stall: {stops:?}");
+    assert_eq!(blocks, BLOCKS_OF_AN_IDLE_TURN, "{stops:?}");
 
     plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
     assert_eq!(claude_plugins(&program, &world), Vec::<Value>::new());
@@ -203,6 +238,50 @@ fn a_project_keeps_the_plugin_when_the_user_lets_go_of_it() {
     assert_eq!(files["installed"], true);
     plugin(&world, &program, &["uninstall", "--host", "claude", "--scope", "project"]).exits(0);
     assert_eq!(plugin(&world, &program, &["path", "--json"]).json()["installed"], false);
+}
+
+/// The first block, and two that name the stall.
+const BLOCKS_OF_AN_IDLE_TURN: usize = 3;
+
+#[test]
+fn three_copies_in_claude_code_do_not_count_a_stop_twice() {
+    let Some(program) = host::claude() else { return };
+    let world = started(1);
+    plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+    plugin(&world, &program, &["install", "--host", "claude", "--scope", "project"]).exits(0);
+
+    let model = Model::start(|_| Reply::text("I stop here."));
+    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
+        .home(world.home())
+        .plugin_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum"))
+        .path(Path::new(SPECUM).parent().unwrap())
+        .run();
+
+    let stops = outcome.hook_responses("Stop");
+    let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
+    assert_eq!((blocks, stops.len()), (BLOCKS_OF_AN_IDLE_TURN, BLOCKS_OF_AN_IDLE_TURN + 1));
+}
+
+#[test]
+fn two_copies_in_gemini_do_not_count_a_stop_twice() {
+    let Some(program) = host::gemini() else { return };
+    let world = started(1);
+    let model = OtherModel::start(Api::Gemini, |_| Answer::Say("I stop here.".into()));
+    host::settle_gemini(world.home());
+    plugin(&world, &program, &["install", "--host", "gemini"]).exits(0);
+    plugin(&world, &program, &["install", "--host", "gemini", "--scope", "project"]).exits(0);
+
+    let outcome = host::gemini_prompt(&program, &model.url(), world.home(), &world.root, "hello");
+
+    assert!(outcome.succeeded(), "{}", outcome.tail());
+    assert_eq!(sent_back(&model), BLOCKS_OF_AN_IDLE_TURN, "{:?}", model.told());
+}
+
+/// How often a hook has sent the model back.
+fn sent_back(model: &OtherModel) -> usize {
+    let by_hook =
+        |told: &&Told| matches!(told, Told::Text(text) if text.contains("Continue spec: demo"));
+    model.told().iter().filter(by_hook).count()
 }
 
 /// A model that does the one task it is told of, and stops.
@@ -231,9 +310,7 @@ fn all_five_are_done(world: &World, model: &OtherModel, tail: &str) {
     assert_eq!(world.git(&["status", "--porcelain"]), "");
     let passed = |told: &&Told| matches!(told, Told::Output(text) if text.contains("passed: verified, ticked, commit "));
     assert_eq!(model.told().iter().filter(passed).count(), 5, "{:?}", model.told());
-    let sent_back =
-        |told: &&Told| matches!(told, Told::Text(text) if text.contains("Continue spec: demo"));
-    assert_eq!(model.told().iter().filter(sent_back).count(), 4);
+    assert_eq!(sent_back(model), 4);
 }
 
 #[test]

@@ -76,9 +76,11 @@ pub(crate) fn gemini_prompt(
 ) -> OtherOutcome {
     let mut command = Command::new(program);
     command
-        .args(["-o", "stream-json", "-m", "gemini-2.5-flash", "--skip-trust", "-y", "-p", prompt])
+        .args(["-o", "stream-json", "-m", "gemini-2.5-flash", "-y", "-p", prompt])
         .env_clear()
         .env("GEMINI_API_KEY", "dummy")
+        // `--skip-trust` would leave the hooks of the project out.
+        .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
         .env("GOOGLE_GEMINI_BASE_URL", url);
     run(command, home, project)
 }
