@@ -201,8 +201,6 @@ impl Workspace {
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open }, &step)?;
-        // The hooks begin anew: whoever starts the loop decides who holds it.
-        self.store.forget_memory()?;
         Ok(locked.read()?)
     }
 

@@ -157,10 +157,10 @@ impl Project {
     /// The spec a person names: by its bare name, or by a path that lies in
     /// the project.
     pub fn spec(&self, named: &str) -> Result<Spec, SpecError> {
-        let named = match named.trim_end_matches('/') {
-            "" => return Err(SpecError::NotFound { name: named.to_owned(), near: None }),
-            named => named,
-        };
+        if named.trim().is_empty() {
+            return Err(SpecError::NotFound { name: named.to_owned(), near: None });
+        }
+        let named = if named.starts_with('/') { named } else { named.trim_end_matches('/') };
         if !is_bare_name(named) {
             let path = self.root.join(named);
             return match self.spec_at(&path) {
@@ -243,7 +243,10 @@ impl Project {
             return Err("is no directory".into());
         }
         // Whatever is called a spec may be worked, and moved to the trash.
-        if self.specs_dirs.iter().any(|specs| specs.starts_with(&dir)) || self.root == dir {
+        if self.root == dir {
+            return Err("is the project itself".into());
+        }
+        if self.specs_dirs.iter().any(|specs| specs.starts_with(&dir)) {
             return Err("holds the specs and is none".into());
         }
         let in_specs = self.specs_dirs.iter().any(|specs| dir.parent() == Some(specs));

@@ -62,8 +62,8 @@ fn good_arguments_reach_the_command_byte_for_byte_and_once() {
     let typed = "\"it's $(touch hurt) `touch hurt` \\\"x\\\" ü\" --max-task-iterations 7";
     types(&world, typed).silent();
     assert!(!world.path(&format!("specs/{odd}/.ralph-state.json")).exists(), "only kept");
-    from_session(&world, "another-session").exits(0);
-    assert!(world.path(STATE).exists(), "another session gets the active spec, not these");
+    from_session(&world, "another-session").exits(2);
+    assert!(!world.path(STATE).exists(), "without its arguments a command does nothing");
     let said = from_session(&world, "test-session");
     assert!(said.exits(0).stdout.starts_with(&format!("You coordinate the spec {odd} ")));
     let state: Value =
@@ -71,7 +71,9 @@ fn good_arguments_reach_the_command_byte_for_byte_and_once() {
     assert_eq!(state["maxTaskIterations"], 7);
     assert_eq!(state["owner"]["sessionId"], "test-session");
     let again = from_session(&world, "test-session");
-    assert!(again.exits(0).stdout.starts_with("You coordinate the spec test-spec "));
+    assert!(
+        again.exits(2).stderr.contains("the arguments of /ralph-specum:implement did not arrive")
+    );
     assert!(!world.path("hurt").exists());
 }
 
