@@ -138,12 +138,10 @@ pub enum Next {
 impl Workspace {
     /// Everything needed to work a spec.
     pub fn new(project: &Project, spec: Spec) -> Workspace {
-        Workspace {
-            store: Store::of(&spec),
-            git: Git::open(&spec.root).map_err(|error| error.to_string()),
-            max_parallel: project.settings.max_parallel,
-            spec,
-        }
+        let git = Git::open(&spec.root).map_err(|error| error.to_string());
+        // Without a repository nobody can tell whose work is whose.
+        let max_parallel = if git.is_ok() { project.settings.max_parallel } else { 1 };
+        Workspace { store: Store::of(&spec), git, max_parallel, spec }
     }
 
     /// Starts the loop, or starts it again with what it has learned. A state

@@ -61,6 +61,7 @@ fn fault_17_a_group_took_in_verify_and_ticked_tasks_and_a_lone_one_was_parallel(
     let world = World::with_tasks(
         "- [ ] 1.1 [P] a\n- [x] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] V1 [P] [VERIFY] d\n- [ ] 1.4 [P] e\n",
     );
+    world.git_init();
     world.specum(&["implement"]).exits(0);
     let due = world.specum(&["next", "--json"]).json();
     assert_eq!(due["due"], "parallel");
@@ -100,6 +101,7 @@ fn fault_18_an_inserted_task_shifted_what_was_known_of_the_others() {
 #[test]
 fn fault_18_an_inserted_task_did_not_let_a_batch_end() {
     let world = World::with_tasks("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 c\n");
+    world.git_init();
     world.specum(&["implement"]).exits(0);
     world.write("specs/test-spec/.progress-task-1.md", "learned something\n");
     world.write(TASKS, format!("- [x] 1.0 new\n{}", world.read(TASKS)));

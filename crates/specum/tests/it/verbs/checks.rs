@@ -136,3 +136,15 @@ fn without_a_repository_it_says_that_nothing_is_committed() {
     let said = world.finish("1.1", "TASK_COMPLETE");
     assert!(said.exits(0).stdout.contains("not committed (git rev-parse: fatal: not a git"));
 }
+
+#[test]
+fn without_a_repository_a_group_is_worked_one_after_another() {
+    let world = World::with_tasks("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    world.specum(&["implement"]).exits(0);
+    for id in ["1.1", "1.2"] {
+        let due = world.specum(&["next", "--json"]).exits(0).json();
+        assert_eq!((&due["due"], &due["tasks"][0]["id"]), (&json!("task"), &json!(id)));
+        assert_eq!(due["tasks"].as_array().map(Vec::len), Some(1));
+        world.finish(id, "TASK_COMPLETE").exits(0);
+    }
+}
