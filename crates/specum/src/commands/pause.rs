@@ -84,7 +84,7 @@ fn take_along(workspace: &Workspace, state: &State) -> anyhow::Result<()> {
     let spec = &workspace.spec;
     if state.awaiting_approval {
         ralph_loop::end(spec)?;
-    } else if LoopFile::of(spec)? != (LoopFile::Ours { active: true }) {
+    } else if LoopFile::of(spec) != (LoopFile::Ours { active: true }) {
         match ralph_loop::can_drive(spec) {
             Ok(()) => {
                 let session = session::current();

@@ -331,3 +331,22 @@ fn a_folder_that_leads_out_of_the_project_gets_no_loop_file() {
     assert!(fs::read_dir(world.path("../outside")).unwrap().next().is_none());
     assert!(!world.path(STATE).exists());
 }
+
+#[test]
+fn whatever_stands_in_the_place_of_the_loop_file_holds_up_nobody_else() {
+    let world = with_plugin(FOUR);
+    fs::create_dir_all(world.path(LOOP)).unwrap();
+    implement(&world).exits(5);
+    for args in [&["implement"][..], &["pause"], &["resume"], &["next"], &["cancel"]] {
+        world.specum(args).exits(0);
+    }
+    assert!(world.path(LOOP).is_dir());
+    fs::remove_dir_all(world.path(".claude")).unwrap();
+    world.write(".claude", "a file");
+    for args in [&["implement"][..], &["next"], &["cancel"]] {
+        let call = world.specum(args);
+        assert!(!call.exits(0).stdout.contains("ralph-loop"), "{args:?}: {}", call.stdout);
+    }
+    assert!(implement(&world).exits(1).stderr.contains(".claude"));
+    assert!(!world.path(STATE).exists(), "nothing was begun");
+}
