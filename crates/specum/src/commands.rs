@@ -29,6 +29,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::hook;
+use crate::process;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::ralph_loop::LoopError;
 use crate::session::{self, Pending};
@@ -48,7 +49,8 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 wrong call or ambiguous name, 3 not found,
-4 corrupt or newer file, 5 held by another process, 6 paused, blocked or capped.
+4 corrupt or newer file, 5 held by another process, 6 paused, blocked or capped,
+130 interrupted.
 
 Start here: specum demo";
 
@@ -139,7 +141,9 @@ pub fn run() -> ExitCode {
             return ExitCode::from(exit::USAGE);
         }
     };
-    let outcome = match Cli::parse_from(line).verb {
+    let cli = Cli::parse_from(line);
+    process::clean_up_when_interrupted();
+    let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Switch(args) => switch::run(&args),
@@ -158,6 +162,7 @@ pub fn run() -> ExitCode {
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::FAILED),
         Err(error) => {
             complain(format!("{error:#}"));
             ExitCode::from(exit_code(&error))
@@ -222,13 +227,16 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 #[error("{0}")]
 struct NotHere(String);
 
-/// Prints a text for a person or a program; a reader that has gone away ends
-/// us quietly.
+/// Prints a text for a person or a program.
 fn print(text: impl Display) -> anyhow::Result<()> {
-    match writeln!(io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        other => Ok(other?),
-    }
+    Ok(writeln!(io::stdout().lock(), "{text}")?)
+}
+
+/// Whether whoever read our output has gone away, which is no failure of ours
+/// worth a word.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    kind == Some(io::ErrorKind::BrokenPipe)
 }
 
 fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {

@@ -12,5 +12,7 @@ pub const NOT_FOUND: u8 = 3;
 pub const UNUSABLE: u8 = 4;
 /// Another process holds the spec.
 pub const BUSY: u8 = 5;
+/// A person interrupted it.
+pub const INTERRUPTED: u8 = 130;
 /// The loop stopped before its end: paused, blocked or out of attempts.
 pub const STOPPED: u8 = 6;

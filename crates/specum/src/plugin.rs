@@ -171,8 +171,10 @@ fn call_in_hooks(value: &mut Value, program: &str) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                match field.as_str().and_then(|text| text.strip_prefix("specum ")) {
-                    Some(rest) if name == "command" => *field = format!("{program} {rest}").into(),
+                match field.as_str() {
+                    Some(text) if name == "command" => {
+                        *field = text.replace(" specum ", &format!(" {program} ")).into();
+                    }
                     _ => call_in_hooks(field, program),
                 }
             }

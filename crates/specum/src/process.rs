@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +20,43 @@ use specum_core::verify::Ended;
 const KEPT_OUTPUT: usize = 64 * 1024;
 /// How long the pipes of an ended command are listened to.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What is to go when a person interrupts us.
+struct Interrupted {
+    /// Groups of commands that run.
+    groups: Vec<u32>,
+    /// Directories of ours.
+    directories: Vec<PathBuf>,
+}
+
+static INTERRUPTED: Mutex<Interrupted> =
+    Mutex::new(Interrupted { groups: Vec::new(), directories: Vec::new() });
+
+fn interrupted() -> MutexGuard<'static, Interrupted> {
+    INTERRUPTED.lock().expect("no holder panics")
+}
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP end what we have started before they
+/// end us, with exit code 130: a command in a group of its own does not hear
+/// them.
+pub fn clean_up_when_interrupted() {
+    let installed = ctrlc::set_handler(|| {
+        let interrupted = interrupted();
+        interrupted.groups.iter().for_each(|group| end_group(*group));
+        for directory in &interrupted.directories {
+            // Already on the way out, and it is only a copy.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        std::process::exit(i32::from(crate::exit::INTERRUPTED));
+    });
+    // Without a handler the default applies: we end, and so does nothing else.
+    debug_assert!(installed.is_ok());
+}
+
+/// Lets a temporary directory of ours go with us when we are interrupted.
+pub fn remove_when_interrupted(directory: &Path) {
+    interrupted().directories.push(directory.to_owned());
+}
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -101,6 +138,7 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
         }
     };
     let group = child.id();
+    interrupted().groups.push(group);
     let stdout = Tail::shared(bounds.output);
     let output = Tail::shared(bounds.output);
     let (closed, pipes) = mpsc::channel::<()>();
@@ -125,6 +163,7 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     // Also after a normal end: what it left running would work on behind our
     // back.
     end_group(group);
+    interrupted().groups.retain(|other| *other != group);
     // Both readers hang up when their pipe closes.
     while !matches!(
         pipes.recv_timeout(LAST_WORDS),

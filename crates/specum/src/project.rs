@@ -102,7 +102,11 @@ impl Project {
     fn at(root: PathBuf) -> Project {
         let (settings, problems) = match files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
             Ok(text) => settings::parse(&text),
-            Err(error) if error.kind() == ErrorKind::NotFound => Default::default(),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Default::default()
+            }
             // It may say `enabled: false`, so the hooks keep still.
             Err(error) => {
                 let message = format!("cannot be read: {error}");

@@ -6,6 +6,7 @@
 //! whoever deletes it ends it. A file that somebody else wrote is theirs.
 
 use std::fs;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -84,10 +85,13 @@ pub enum Dropped {
 }
 
 impl LoopFile {
-    /// Whose file it is.
-    pub fn of(spec: &Spec) -> Result<LoopFile, FileError> {
-        let bytes = files::read_if_there(&spec.root.join(LOOP_FILE), MAX_BYTES)?;
-        Ok(bytes.map_or(LoopFile::Missing, |bytes| whose(&String::from_utf8_lossy(&bytes), spec)))
+    /// Whose file it is. One that cannot be read is none that we wrote.
+    pub fn of(spec: &Spec) -> LoopFile {
+        match files::read(&spec.root.join(LOOP_FILE), MAX_BYTES) {
+            Ok(bytes) => whose(&String::from_utf8_lossy(&bytes), spec),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => LoopFile::Missing,
+            Err(_) => LoopFile::Foreign,
+        }
     }
 }
 
@@ -113,28 +117,29 @@ fn named(spec: &Spec) -> PromptSpec<'_> {
     PromptSpec { name: &spec.name, path: &spec.shown }
 }
 
-/// Whether the Ralph Loop can drive this spec now; changes nothing.
+/// Whether the Ralph Loop can drive this spec now. At most the folder for its
+/// file is made.
 pub fn can_drive(spec: &Spec) -> Result<(), LoopError> {
     let config = config_dir();
     if !config.is_some_and(|config| has_plugin(&config, &spec.root)) {
         return Err(LoopError::NoPlugin);
     }
     let dir = spec.root.join(".claude");
+    fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
     if fs::canonicalize(&dir).is_ok_and(|real| !real.starts_with(&spec.root)) {
         return Err(LoopError::Outside(dir));
     }
-    match LoopFile::of(spec)? {
+    match LoopFile::of(spec) {
         LoopFile::Missing | LoopFile::Ours { .. } => Ok(()),
         LoopFile::OtherSpec(of) => Err(LoopError::OtherSpec { of }),
         LoopFile::Foreign => Err(LoopError::Foreign),
     }
 }
 
-/// Writes the loop file of a spec, from the first iteration.
+/// Writes the loop file of a spec, from the first iteration, once [`can_drive`]
+/// has said yes.
 pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<(), LoopError> {
     let path = spec.root.join(LOOP_FILE);
-    let dir = spec.root.join(".claude");
-    fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
     // The plugin reads the file by lines; an id that is none must not add any.
     let is_id = |id: &&str| id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let text = format!(
@@ -150,7 +155,7 @@ pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<
 
 /// Deletes the loop file of a spec, and no other.
 pub fn end(spec: &Spec) -> Result<Dropped, FileError> {
-    match LoopFile::of(spec)? {
+    match LoopFile::of(spec) {
         LoopFile::Missing => Ok(Dropped::Nothing),
         LoopFile::Ours { active: true } => {
             files::remove(&spec.root.join(LOOP_FILE)).map(|()| Dropped::Deleted)

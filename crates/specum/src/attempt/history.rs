@@ -109,7 +109,7 @@ impl<'a> History<'a> {
         for (at, record) in self.0.iter().enumerate().rev() {
             match &record.entry {
                 Entry::Committed { task, .. } | Entry::Failed { task, .. } => {
-                    settled.push(&task.id)
+                    settled.push(&task.id);
                 }
                 Entry::Passed { task, attempt, changed, to_commit: true, .. }
                     if !settled.contains(&task.id.as_str()) =>

@@ -31,6 +31,7 @@ const SCRIPT_LIMIT: Bounds = Bounds { time: Duration::from_secs(60), output: 64 
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let place = tempfile::Builder::new().prefix("specum-demo-").tempdir()?;
+    process::remove_when_interrupted(place.path());
     let root = fs::canonicalize(place.path())?;
     let workspace = prepare(&root).context("cannot prepare the demo")?;
     print(format!(

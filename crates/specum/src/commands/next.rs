@@ -67,9 +67,9 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
     }
 }
 
-/// What a person types when a loop that waited is to be driven again.
-const AGAIN: &str = "The Ralph Loop is ended; once it can go on, `specum implement --driver \
-    ralph-loop` begins it again.";
+/// How a loop that waited is driven again.
+const AGAIN: &str = "The Ralph Loop has ended meanwhile; it begins again with `specum resume`, or \
+    `specum implement --driver ralph-loop`.";
 
 /// The Ralph Loop would send its session back into a loop that waits for a
 /// person, again and again; so its file goes.

@@ -1,10 +1,13 @@
 use serde_json::json;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
+use specum_core::state::{Driver, State};
 
-use super::{print, print_json, workspace};
-use crate::attempt::AttemptError;
+use super::{print, print_json, warn, workspace};
+use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
+use crate::ralph_loop::{self, LoopFile};
+use crate::session;
 
 /// Let the loop wait
 ///
@@ -58,6 +61,10 @@ fn happen(
     let was_blocked = state.blocked.is_some();
     let step = machine::step(state, &view.file(), event);
     locked.write_step(entry, &step)?;
+    drop(locked);
+    if let Some(state) = step.state.filter(|state| state.driver == Driver::RalphLoop) {
+        take_along(&workspace, &state)?;
+    }
     if json {
         print_json(&json!({"name": name, "state": word}))?;
     } else if word == "resumed" {
@@ -70,4 +77,21 @@ fn happen(
         print(format!("paused: {name}; `specum resume` goes on"))?;
     }
     Ok(exit::OK)
+}
+
+/// The Ralph Loop, where it drives, waits and goes on with us.
+fn take_along(workspace: &Workspace, state: &State) -> anyhow::Result<()> {
+    let spec = &workspace.spec;
+    if state.awaiting_approval {
+        ralph_loop::end(spec)?;
+    } else if LoopFile::of(spec) != (LoopFile::Ours { active: true }) {
+        match ralph_loop::can_drive(spec) {
+            Ok(()) => {
+                let session = session::current();
+                ralph_loop::begin(spec, session.as_deref(), state.max_global_iterations)?;
+            }
+            Err(error) => warn(format!("resumed, but nobody drives: {error}")),
+        }
+    }
+    Ok(())
 }

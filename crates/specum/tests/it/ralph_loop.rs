@@ -281,13 +281,44 @@ fn the_default_driver_takes_the_loop_back() {
 
 #[test]
 fn a_loop_that_waits_for_a_person_is_taken_from_the_plugin() {
+    let world = with_plugin("- [ ] 1.1 a\n  - **Verify**: `false`\n");
+    world.specum(&["implement", "--driver", "ralph-loop", "--max-task-iterations", "1"]).exits(0);
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(1).stdout.contains("Blocked: task 1.1"), "{}", call.stdout);
+    assert!(call.stdout.contains("`specum implement --driver ralph-loop`"), "{}", call.stdout);
+    assert_eq!(plugin_stop(&world, "It is blocked."), "");
+    world.specum(&["resume"]).exits(0);
+    assert!(plugin_stop(&world, "x").contains("`specum next`"), "and driven again");
+    world.stop().silent();
+}
+
+#[test]
+fn pause_and_resume_take_the_plugin_along() {
     let world = with_plugin(FOUR);
     implement(&world).exits(0);
     world.specum(&["pause"]).exits(0);
-    let call = world.specum(&["next"]);
-    assert!(call.exits(6).stdout.contains("`specum implement --driver ralph-loop`"));
-    assert_eq!(plugin_stop(&world, "It is paused."), "");
-    assert_eq!(world.read_state()["awaitingApproval"], true, "and stays paused");
+    assert_eq!(plugin_stop(&world, "x"), "");
+    world.specum(&["resume"]).exits(0);
+    assert!(plugin_stop(&world, "x").contains("`specum next`"));
+    let counted = world.read(LOOP);
+    world.specum(&["resume"]).exits(0);
+    assert_eq!(world.read(LOOP), counted, "a loop that runs is not begun again");
+    world.specum(&["pause"]).exits(0);
+    world.write(LOOP, FOREIGN);
+    let call = world.specum(&["resume"]);
+    assert!(call.exits(0).stderr.contains("nobody drives: "), "{}", call.stderr);
+    assert_eq!(world.read(LOOP), FOREIGN);
+}
+
+#[test]
+fn resume_without_the_plugin_says_that_nobody_drives() {
+    let world = with_plugin(FOUR);
+    implement(&world).exits(0);
+    world.specum(&["pause"]).exits(0);
+    fs::remove_file(world.path("../home/.claude/plugins/installed_plugins.json")).unwrap();
+    let call = world.specum(&["resume"]);
+    assert!(call.exits(0).stderr.contains("nobody drives: Ralph Loop plugin required"));
+    assert_eq!(world.read_state()["awaitingApproval"], false);
 }
 
 #[test]
@@ -299,4 +330,23 @@ fn a_folder_that_leads_out_of_the_project_gets_no_loop_file() {
     assert!(call.exits(1).stderr.contains("leads out of the project"), "{}", call.stderr);
     assert!(fs::read_dir(world.path("../outside")).unwrap().next().is_none());
     assert!(!world.path(STATE).exists());
+}
+
+#[test]
+fn whatever_stands_in_the_place_of_the_loop_file_holds_up_nobody_else() {
+    let world = with_plugin(FOUR);
+    fs::create_dir_all(world.path(LOOP)).unwrap();
+    implement(&world).exits(5);
+    for args in [&["implement"][..], &["pause"], &["resume"], &["next"], &["cancel"]] {
+        world.specum(args).exits(0);
+    }
+    assert!(world.path(LOOP).is_dir());
+    fs::remove_dir_all(world.path(".claude")).unwrap();
+    world.write(".claude", "a file");
+    for args in [&["implement"][..], &["next"], &["cancel"]] {
+        let call = world.specum(args);
+        assert!(!call.exits(0).stdout.contains("ralph-loop"), "{args:?}: {}", call.stdout);
+    }
+    assert!(implement(&world).exits(1).stderr.contains(".claude"));
+    assert!(!world.path(STATE).exists(), "nothing was begun");
 }

@@ -446,3 +446,28 @@ fn a_session_killed_in_a_batch_goes_on_when_it_is_resumed() {
     assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
     assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn without_the_program_a_command_says_how_to_get_it_and_the_host_works_on() {
+    let Some(program) = host::claude() else { return };
+    let world = project("- [ ] 1.1 a\n");
+    world.specum(&["implement"]).exits(0);
+    let model = Model::start(|_| Reply::text("Hello."));
+    let without = |prompt: &str| {
+        ClaudeRun::new(&program, &model.url(), &world.root, prompt).plugin_dir(&plugin()).run()
+    };
+    let said = without("/ralph-specum:implement").result()["result"].as_str().unwrap().to_owned();
+    assert!(
+        said.contains("The program specum is not installed. Install it with: cargo install specum"),
+        "{said}"
+    );
+    assert_eq!(model.requests().len(), 0);
+    let outcome = without("Hello?");
+    assert_eq!(outcome.result()["result"], "Hello.");
+    assert!(
+        outcome
+            .hook_responses("Stop")
+            .iter()
+            .all(|hook| hook.outcome == "success" && hook.stdout.is_empty())
+    );
+}

@@ -1,6 +1,7 @@
 //! What people and scripts type: text, JSON and exit codes.
 
 /// `implement`, `next`, `finish`: from a plan to its commits.
+mod killed;
 mod meddling;
 mod work;
 

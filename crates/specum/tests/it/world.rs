@@ -58,6 +58,15 @@ impl World {
         &self.home
     }
 
+    /// A repository with a loop over these tasks that has begun.
+    pub(crate) fn started(tasks: &str) -> World {
+        let world = World::with_tasks(tasks);
+        fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
+        world.git_init();
+        world.specum(&["implement"]).exits(0);
+        world
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }

@@ -6,16 +6,8 @@ use crate::world::{Call, World, call};
 
 const TASKS: &str = "specs/test-spec/tasks.md";
 
-fn started(tasks: &str) -> World {
-    let world = World::with_tasks(tasks);
-    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
-    world.git_init();
-    world.specum(&["implement"]).exits(0);
-    world
-}
-
 fn verified_by(command: &str) -> World {
-    started(&format!("- [ ] 1.1 a\n  - **Verify**: `{command}`\n- [ ] 1.2 b\n"))
+    World::started(&format!("- [ ] 1.1 a\n  - **Verify**: `{command}`\n- [ ] 1.2 b\n"))
 }
 
 /// The loop is whole: the same task is due again, and passes once it can.
@@ -35,8 +27,8 @@ fn a_check_that_hangs_is_ended_with_everything_it_started() {
     let said = call(command, b"TASK_COMPLETE");
     assert!(said.exits(1).stdout.contains("did not end within"), "{}", said.stdout);
     assert!(said.stdout.contains("The output ended with:\nwaiting"), "{}", said.stdout);
-    let pid = world.read("pid");
-    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap(), "it still runs");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", world.read("pid").trim()));
+    assert!(stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")), "it still runs");
     goes_on(&world);
 }
 
@@ -87,7 +79,7 @@ fn an_empty_or_binary_result_is_a_failed_attempt() {
 
 #[test]
 fn a_task_that_is_not_the_open_one_is_not_judged() {
-    let world = started("- [x] 1.0 z\n- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 c\n");
+    let world = World::started("- [x] 1.0 z\n- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 c\n");
     world.write("specs/other/tasks.md", "- [ ] 1.1 theirs\n");
     let before = world.snapshot();
     let refused = |args: &[&str], says: &str| {
@@ -135,4 +127,16 @@ fn without_a_repository_it_says_that_nothing_is_committed() {
     assert!(said.exits(0).stderr.contains("no commits will be made: "), "{}", said.stderr);
     let said = world.finish("1.1", "TASK_COMPLETE");
     assert!(said.exits(0).stdout.contains("not committed (git rev-parse: fatal: not a git"));
+}
+
+#[test]
+fn without_a_repository_a_group_is_worked_one_after_another() {
+    let world = World::with_tasks("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    world.specum(&["implement"]).exits(0);
+    for id in ["1.1", "1.2"] {
+        let due = world.specum(&["next", "--json"]).exits(0).json();
+        assert_eq!((&due["due"], &due["tasks"][0]["id"]), (&json!("task"), &json!(id)));
+        assert_eq!(due["tasks"].as_array().map(Vec::len), Some(1));
+        world.finish(id, "TASK_COMPLETE").exits(0);
+    }
 }

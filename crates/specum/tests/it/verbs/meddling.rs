@@ -6,14 +6,6 @@ use crate::world::World;
 
 const TASKS: &str = "specs/test-spec/tasks.md";
 
-fn started(tasks: &str) -> World {
-    let world = World::with_tasks(tasks);
-    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
-    world.git_init();
-    world.specum(&["implement"]).exits(0);
-    world
-}
-
 fn journal_of(world: &World, event: &str) -> serde_json::Value {
     let journal = world.read("specs/test-spec/.ralph-journal.jsonl");
     let lines = journal.lines().map(|line| serde_json::from_str(line).expect("whole lines"));
@@ -25,7 +17,7 @@ fn journal_of(world: &World, event: &str) -> serde_json::Value {
 
 #[test]
 fn an_executor_that_ticks_other_boxes_has_them_opened_again() {
-    let world = started("- [x] 1.0 z\n- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    let world = World::started("- [x] 1.0 z\n- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
     world.write(TASKS, world.read(TASKS).replace("[ ]", "[x]"));
     world.finish("1.1", "TASK_COMPLETE").exits(0);
     assert_eq!(world.read(TASKS), "- [x] 1.0 z\n- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
@@ -35,7 +27,7 @@ fn an_executor_that_ticks_other_boxes_has_them_opened_again() {
 
 #[test]
 fn a_failed_attempt_keeps_no_tick_of_its_own_or_of_others() {
-    let world = started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
     world.write(TASKS, world.read(TASKS).replace("[ ]", "[x]"));
     world.finish("1.1", "I could not.").exits(1);
     assert_eq!(world.read(TASKS), "- [ ] 1.1 a\n- [ ] 1.2 b\n");
@@ -43,7 +35,7 @@ fn a_failed_attempt_keeps_no_tick_of_its_own_or_of_others() {
 
 #[test]
 fn a_box_that_a_person_ticks_while_nothing_runs_stays_ticked() {
-    let world = started("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
     world.finish("1.1", "TASK_COMPLETE").exits(0);
     // `finish` has opened 1.2 already; its verdict leaves the loop with 1.3.
     world.finish("1.2", "TASK_COMPLETE").exits(0);
@@ -56,7 +48,7 @@ fn a_box_that_a_person_ticks_while_nothing_runs_stays_ticked() {
 
 #[test]
 fn an_executor_that_rewrites_its_own_verify_line_loses_the_attempt() {
-    let world = started("- [ ] 1.1 a\n  - **Verify**: `false`\n");
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `false`\n");
     world.write(TASKS, world.read(TASKS).replace("`false`", "`true`"));
     let call = world.finish("1.1", "TASK_COMPLETE");
     call.exits(1);
@@ -69,7 +61,7 @@ fn an_executor_that_rewrites_its_own_verify_line_loses_the_attempt() {
 
 #[test]
 fn a_task_that_a_person_retitles_costs_the_attempt_and_the_new_text_counts() {
-    let world = started("- [ ] 1.1 a\n  - **Verify**: `true`\n");
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `true`\n");
     world.write(TASKS, "- [ ] 1.1 another title\n  - **Verify**: `true`\n");
     world.finish("1.1", "TASK_COMPLETE").exits(1);
     assert_eq!(world.read_state()["taskIteration"], 2);
@@ -78,10 +70,10 @@ fn a_task_that_a_person_retitles_costs_the_attempt_and_the_new_text_counts() {
 
 #[test]
 fn head_on_another_branch_pauses_the_loop() {
-    let world = started("- [ ] 1.1 a\n");
+    let world = World::started("- [ ] 1.1 a\n");
     world.git(&["switch", "--quiet", "-c", "elsewhere"]);
     let call = world.finish("1.1", "TASK_COMPLETE");
-    call.exits(1);
+    call.exits(6);
     assert!(
         call.stderr.contains("HEAD is on elsewhere, the attempt began on main"),
         "{}",
@@ -120,7 +112,7 @@ fn two_tasks_with_one_id_are_refused_before_anything_is_written() {
 
 #[test]
 fn an_executor_that_commits_itself_is_not_punished() {
-    let world = started("- [ ] 1.1 a\n  - **Verify**: `test -f made`\n");
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `test -f made`\n");
     world.write("made", "");
     world.git(&["add", "made"]);
     world.git(&["commit", "--quiet", "-m", "by the executor"]);

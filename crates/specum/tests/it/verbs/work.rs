@@ -9,15 +9,6 @@ const TASKS: &str = "specs/test-spec/tasks.md";
 const PROGRESS: &str = "specs/test-spec/.progress.md";
 const PLAN: &str = "- [ ] 1.1 Write a\n  - **Files**: a.txt\n  - **Verify**: `test -f a.txt`\n  - **Commit**: `feat: add a`\n- [ ] 1.2 Then b\n";
 
-/// A repository with a loop that has begun.
-fn started(tasks: &str) -> World {
-    let world = World::with_tasks(tasks);
-    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
-    world.git_init();
-    world.specum(&["implement"]).exits(0);
-    world
-}
-
 fn committed(world: &World, commit: &str) -> Vec<String> {
     let shown = world.git(&["show", "--name-only", "--format=", commit]);
     let mut files: Vec<String> = shown.lines().map(str::to_owned).collect();
@@ -76,7 +67,7 @@ fn implement_keeps_the_fields_of_others_and_their_order() {
 
 #[test]
 fn a_missing_progress_file_is_made_by_the_first_note() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     assert!(!world.path(PROGRESS).exists());
     world.finish("1.1", "TASK_COMPLETE").exits(1);
     let progress = world.read(PROGRESS);
@@ -97,7 +88,7 @@ fn a_missing_progress_file_is_made_by_the_first_note() {
 
 #[test]
 fn next_gives_the_same_again_until_it_is_finished() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     let first = world.specum(&["next"]).exits(0).stdout.clone();
     let state = world.read("specs/test-spec/.ralph-state.json");
     let journal = world.read("specs/test-spec/.ralph-journal.jsonl");
@@ -112,7 +103,7 @@ fn next_gives_the_same_again_until_it_is_finished() {
 
 #[test]
 fn finish_ticks_notes_and_commits_with_the_tasks_message_and_nothing_of_others() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     world.write("a.txt", "a");
     // Somebody's own work: there before, and staged.
     world.write("staged.txt", "theirs");
@@ -144,7 +135,7 @@ fn what_was_changed_before_the_attempt_is_not_committed_with_it() {
 
 #[test]
 fn finish_in_json_carries_the_verdict() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     let failed = world.specum_with(&["finish", "1.1", "--json"], b"TASK_COMPLETE");
     let verdict = failed.exits(1).json();
     assert_eq!((&verdict["task"], &verdict["attempt"]), (&json!("1.1"), &json!(1)));
@@ -162,7 +153,7 @@ fn finish_in_json_carries_the_verdict() {
 
 #[test]
 fn finish_needs_a_task_that_is_open() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     assert!(world.finish("9.9", "TASK_COMPLETE").exits(3).stderr.contains("no task 9.9"));
     let call = world.finish("1.2", "TASK_COMPLETE");
     assert!(call.exits(3).stderr.contains("task 1.2 has no open attempt"), "{}", call.stderr);
@@ -174,7 +165,7 @@ fn finish_needs_a_task_that_is_open() {
 
 #[test]
 fn a_contradiction_is_named_and_every_other_failure_beside_it() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     let call = world.finish("1.1", "This requires manual testing.\nTASK_COMPLETE");
     call.exits(1);
     assert!(call.stdout.contains("CONTRADICTION: claimed complete but"), "{}", call.stdout);
@@ -184,7 +175,7 @@ fn a_contradiction_is_named_and_every_other_failure_beside_it() {
 
 #[test]
 fn too_many_failures_block_the_loop_until_a_person_resumes_it() {
-    let world = started("- [ ] 1.1 a\n  - **Verify**: `false`\n");
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `false`\n");
     world.specum(&["implement", "--max-task-iterations", "2"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(1);
     let call = world.finish("1.1", "TASK_COMPLETE");
@@ -200,7 +191,7 @@ fn too_many_failures_block_the_loop_until_a_person_resumes_it() {
 
 #[test]
 fn specums_own_files_never_show_in_git_status() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     world.stop().reason();
     world.specum(&["switch", "test-spec"]).exits(0);
     world.write("specs/test-spec/.progress-task-3.md", "notes");
@@ -230,7 +221,7 @@ fn a_progress_file_that_is_ignored_is_committed_all_the_same() {
 
 #[test]
 fn a_commit_hook_that_refuses_gives_a_failed_attempt_in_gits_words() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     refuse_commits(&world, "lint says no");
     world.write("a.txt", "");
     let head = world.git(&["rev-parse", "HEAD"]);
@@ -252,7 +243,7 @@ fn a_commit_hook_that_refuses_gives_a_failed_attempt_in_gits_words() {
 
 #[test]
 fn commits_refused_again_and_again_use_up_the_attempts() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     world.specum(&["implement", "--max-task-iterations", "3"]).exits(0);
     refuse_commits(&world, "no");
     world.write("a.txt", "");
@@ -270,7 +261,7 @@ fn commits_refused_again_and_again_use_up_the_attempts() {
 
 #[test]
 fn a_failure_in_a_batch_does_not_touch_what_its_neighbour_has_done() {
-    let world = started(
+    let world = World::started(
         "- [ ] 1.1 [P] a\n  - **Files**: a.txt\n  - **Verify**: `test -f a.txt`\n- [ ] 1.2 [P] b\n  - **Files**: b.txt\n  - **Verify**: `test -f b.txt`\n",
     );
     world.write("b.txt", "the neighbour's work");
@@ -291,7 +282,7 @@ fn a_failure_in_a_batch_does_not_touch_what_its_neighbour_has_done() {
 fn a_batch_is_not_joined_by_a_task_beyond_it_while_it_runs() {
     let tasks: String =
         (1..=6).map(|n| format!("- [ ] 1.{n} [P] t\n  - **Files**: f{n}\n")).collect();
-    let world = started(&tasks);
+    let world = World::started(&tasks);
     world.write("f2", "done by the second executor");
     world.finish("1.1", "TASK_COMPLETE").exits(0);
     let due = world.specum(&["next", "--json"]).json();
@@ -320,7 +311,7 @@ fn without_a_repository_the_work_goes_on_without_commits() {
 
 #[test]
 fn an_executor_that_ticked_and_committed_itself_is_not_punished() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     world.write("a.txt", "a");
     world.write(TASKS, PLAN.replacen("[ ]", "[x]", 1));
     world.git(&["add", "a.txt", TASKS]);
@@ -332,7 +323,7 @@ fn an_executor_that_ticked_and_committed_itself_is_not_punished() {
 
 #[test]
 fn the_end_of_a_long_result_counts() {
-    let world = started("- [ ] 1.1 a\n");
+    let world = World::started("- [ ] 1.1 a\n");
     let long = "x".repeat(80 * 1024 * 1024);
     world.finish("1.1", &format!("TASK_COMPLETE\n{long}")).exits(1);
     world.finish("1.1", &format!("{long}\nTASK_COMPLETE\n")).exits(0);
@@ -340,7 +331,7 @@ fn the_end_of_a_long_result_counts() {
 
 #[test]
 fn a_result_may_stand_in_a_file() {
-    let world = started("- [ ] 1.1 a\n");
+    let world = World::started("- [ ] 1.1 a\n");
     let call = world.specum(&["finish", "1.1", "--result", "none.txt"]);
     assert!(call.exits(1).stderr.contains("cannot read none.txt"), "{}", call.stderr);
     world.write("result.txt", "TASK_COMPLETE\n");
@@ -369,7 +360,7 @@ fn any_name_and_any_kind_of_change_is_committed() {
 
 #[test]
 fn a_file_that_was_staged_and_then_deleted_does_not_stand_in_the_way() {
-    let world = started("- [ ] 1.1 a\n");
+    let world = World::started("- [ ] 1.1 a\n");
     world.write("brief.txt", "x");
     world.git(&["add", "brief.txt"]);
     fs::remove_file(world.path("brief.txt")).unwrap();
@@ -382,7 +373,7 @@ fn a_file_that_was_staged_and_then_deleted_does_not_stand_in_the_way() {
 
 #[test]
 fn the_notes_of_a_batch_are_merged_in_the_order_of_the_tasks() {
-    let world = started("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    let world = World::started("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
     world.write("specs/test-spec/.progress-task-1.md", "second note\n");
     world.write("specs/test-spec/.progress-task-0.md", "first note\n");
     world.finish("1.2", "TASK_COMPLETE").exits(0);
@@ -413,8 +404,9 @@ fn an_executor_that_committed_a_deletion_does_not_stand_in_the_way() {
 
 #[test]
 fn a_batch_keeps_apart_what_its_tasks_have_done() {
-    let world =
-        started("- [ ] 1.1 [P] a\n  - **Files**: a.txt\n- [ ] 1.2 [P] b\n  - **Files**: b.txt\n");
+    let world = World::started(
+        "- [ ] 1.1 [P] a\n  - **Files**: a.txt\n- [ ] 1.2 [P] b\n  - **Files**: b.txt\n",
+    );
     world.write("a.txt", "");
     world.write("b.txt", "");
     for (id, file) in [("1.1", "a.txt"), ("1.2", "b.txt")] {
@@ -426,7 +418,7 @@ fn a_batch_keeps_apart_what_its_tasks_have_done() {
 
 #[test]
 fn a_project_below_the_root_of_its_repository_names_its_own_files() {
-    let world = started(PLAN);
+    let world = World::started(PLAN);
     let inner =
         ["specs/.current-spec", TASKS].map(|path| (format!("sub/{path}"), world.read(path)));
     inner.iter().for_each(|(path, text)| world.write(path, text));

@@ -1,0 +1,110 @@
+//! `specum finish`, killed anywhere: the tick, the note and the commit belong
+//! together.
+
+use std::process::Stdio;
+
+use crate::world::{World, call};
+
+const TASKS: &str = "specs/test-spec/tasks.md";
+
+#[test]
+fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
+    for step in 1.. {
+        let world = World::started("- [ ] 1.1 a\n  - **Verify**: `test -f a.txt`\n- [ ] 1.2 b\n");
+        world.write("a.txt", "made by 1.1");
+        let mut finish = world.command();
+        finish.args(["finish", "1.1"]).env("SPECUM_DIE_AT", step.to_string());
+        let done = call(finish, b"TASK_COMPLETE").code == Some(0);
+
+        world.specum(&["next"]).exits(0);
+        if world.read(TASKS).contains("- [ ] 1.1") {
+            world.finish("1.1", "TASK_COMPLETE").exits(0);
+        }
+        let commits = world.git(&["log", "--format=%(trailers:key=Task,valueonly)", "--", "a.txt"]);
+        assert_eq!(
+            commits.split_whitespace().collect::<Vec<_>>(),
+            ["1.1"],
+            "killed at step {step}"
+        );
+        assert_eq!(world.git(&["status", "--porcelain"]), "", "killed at step {step}");
+        let progress = world.read("specs/test-spec/.progress.md");
+        assert_eq!(progress.matches("- 1.1 a (attempt 1").count(), 1, "step {step}: {progress}");
+        if done {
+            assert!(step > 12, "only {step} steps");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_loop_is_not_taken_for_finished_while_its_last_commit_is_being_made() {
+    let world = World::started("- [ ] 1.1 a\n");
+    let gate = world.root.with_file_name("gate");
+    crate::world::fifo(&gate);
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\ncat ../gate >/dev/null\nexit 1\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(world.path(".git/hooks/pre-commit"), mode).unwrap();
+    let mut finish = world.command();
+    finish
+        .args(["finish", "1.1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut finish = finish.spawn().unwrap();
+    std::io::Write::write_all(&mut finish.stdin.take().unwrap(), b"TASK_COMPLETE").unwrap();
+    // The commit is being made: its hook has opened the gate for reading.
+    let held = std::fs::File::options().write(true).open(&gate).unwrap();
+    assert!(world.read(TASKS).contains("- [x] 1.1"));
+    let mut next = world.command();
+    let next = next.args(["next"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(held);
+    assert!(!finish.wait().unwrap().success());
+    let said = next.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(!said.contains("ALL_TASKS_COMPLETE"), "{said}");
+    assert!(world.read(TASKS).contains("- [ ] 1.1"), "the box is open again");
+    assert!(world.path("specs/test-spec/.ralph-state.json").exists());
+}
+
+#[test]
+fn an_interrupted_finish_ends_its_check_and_the_attempt_stays_open() {
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `cat ../gate`\n");
+    let gate = world.root.with_file_name("gate");
+    crate::world::fifo(&gate);
+    let mut finish = world.command();
+    finish
+        .args(["finish", "1.1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut finish = finish.spawn().unwrap();
+    std::io::Write::write_all(&mut finish.stdin.take().unwrap(), b"TASK_COMPLETE").unwrap();
+    // The check runs: it has opened the gate.
+    let mut gate = std::fs::File::options().write(true).open(&gate).unwrap();
+    let pid = rustix::process::Pid::from_child(&finish);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(finish.wait().unwrap().code(), Some(130));
+    // Nobody reads from the gate any more.
+    let error = loop {
+        match std::io::Write::write(&mut gate, b"x") {
+            Ok(_) => std::thread::yield_now(),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+    assert!(world.read(TASKS).contains("- [ ] 1.1"));
+    assert!(world.specum(&["next"]).stdout.contains("Due: task 1.1 for spec-executor, attempt 1"));
+}
+
+#[test]
+fn a_demo_that_nobody_reads_to_its_end_leaves_nothing_behind() {
+    let world = World::empty();
+    let place = world.root.with_file_name("tmp");
+    std::fs::create_dir(&place).unwrap();
+    let mut demo = world.command();
+    demo.arg("demo").env("TMPDIR", &place).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut demo = demo.spawn().unwrap();
+    drop(demo.stdout.take());
+    assert!(!demo.wait().unwrap().success());
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+}
