@@ -36,24 +36,6 @@ pub struct Memory {
     /// The guard of the owner.
     #[serde(default)]
     pub guard: Guard,
-    /// The stop that was counted last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counted: Option<Counted>,
-}
-
-/// A stop that has been counted, so that a second copy of the hook, which the
-/// host tells of the same stop, gives the same answer and does not count it
-/// again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Counted {
-    /// What is known of this stop and of no other.
-    pub stop: String,
-    /// The guard before it.
-    pub before: Guard,
-    /// Whether a second copy has asked already. There is no third: should the
-    /// stops of a host look alike, at most every other one goes uncounted.
-    pub repeated: bool,
 }
 
 /// A session that ended by `/clear`.
@@ -105,7 +87,6 @@ impl Default for Memory {
             owner: None,
             released: None,
             guard: Guard::default(),
-            counted: None,
         }
     }
 }
@@ -122,30 +103,6 @@ impl Memory {
         let mut bytes = serde_json::to_vec_pretty(self).expect("plain data is JSON");
         bytes.push(b'\n');
         bytes
-    }
-
-    /// What the memory was when this stop was counted, or is if it was not.
-    #[must_use]
-    pub fn before(&self, stop: Option<&str>) -> Memory {
-        let mut memory = self.clone();
-        memory.counted = None;
-        if let Some(counted) = self.repetition(stop) {
-            memory.guard = counted.before.clone();
-        }
-        memory
-    }
-
-    /// What is to be kept of a stop that is counted now, or is a repetition.
-    pub fn counting(&self, stop: Option<&str>) -> Option<Counted> {
-        let before = self.before(stop).guard;
-        let repeated = self.repetition(stop).is_some();
-        stop.map(|stop| Counted { stop: stop.to_owned(), before, repeated })
-    }
-
-    fn repetition(&self, stop: Option<&str>) -> Option<&Counted> {
-        self.counted
-            .as_ref()
-            .filter(|counted| !counted.repeated && Some(counted.stop.as_str()) == stop)
     }
 
     /// Whether a newer version of specum wrote this file.

@@ -113,16 +113,11 @@ fn stop(input: &Input) -> Option<String> {
     let store = Store::of(&spec);
     // Twice at most: a second look is needed only when another session was
     // faster in claiming the spec.
-    let this_stop = identity(input);
     for _ in 0..2 {
-        let memory = store.read_memory();
-        let before = memory.before(this_stop.as_deref());
+        let before = store.read_memory();
         let decision = decide(input, &project, &spec, &store, &before)?;
-        let remembered = match decision.memory {
-            Some(mut after) => {
-                after.counted = memory.counting(this_stop.as_deref());
-                store.write_memory(&memory, &after)
-            }
+        let remembered = match &decision.memory {
+            Some(after) => store.write_memory(&before, after),
             None => Ok(true),
         };
         match remembered {
@@ -139,14 +134,6 @@ fn stop(input: &Input) -> Option<String> {
         }
     }
     None
-}
-
-/// What tells this stop from every other. An agent that does nothing makes the
-/// host say the same at every stop, but the transcript has grown in between. No
-/// transcript, no identity.
-fn identity(input: &Input) -> Option<String> {
-    let transcript = std::fs::metadata(input.transcript_path.as_deref()?).ok()?;
-    Some(input.digest.with_number(transcript.len()).hex())
 }
 
 fn decide(

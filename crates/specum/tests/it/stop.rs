@@ -2,7 +2,6 @@
 
 /// `ALL_TASKS_COMPLETE`: who may say it, where, and when it is believed.
 mod claim;
-mod copies;
 /// However often a session stops, it is blocked a handful of times.
 mod endless;
 /// Claude Code, Codex and Gemini CLI say the same thing in different words.
