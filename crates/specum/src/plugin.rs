@@ -173,7 +173,9 @@ fn call_in_hooks(value: &mut Value, program: &str) {
             for (name, field) in fields {
                 match field.as_str() {
                     Some(text) if name == "command" => {
-                        *field = text.replace(" specum ", &format!(" {program} ")).into();
+                        // The calls alone: a text that names specum stays as it is.
+                        let text = text.replace("-v specum ", &format!("-v {program} "));
+                        *field = text.replace("exec specum ", &format!("exec {program} ")).into();
                     }
                     _ => call_in_hooks(field, program),
                 }
@@ -236,11 +238,13 @@ mod tests {
     fn no_call_by_name_is_left() {
         for (path, text) in FILES {
             let adapted = adapted(path, text, "'/my tools/specum'").unwrap();
-            for call in ["\"specum ", "!`specum ", "Bash(specum"] {
+            for call in ["-v specum ", "exec specum ", "!`specum ", "Bash(specum"] {
                 assert!(!adapted.contains(call), "{path}: {adapted}");
             }
             let calls = |text: &str, by: &str| text.matches(by).count();
-            let wanted = calls(text, "\"command\": \"specum ") + calls(text, "!`specum ");
+            let by_name = ["-v specum ", "exec specum ", "!`specum "];
+            let wanted: usize = by_name.iter().map(|call| calls(text, call)).sum();
+            assert_eq!(path.ends_with("hooks.json"), wanted >= 14, "{path}");
             assert_eq!(calls(&adapted, "'/my tools/specum' "), wanted, "{path}: {adapted}");
         }
     }
