@@ -325,22 +325,42 @@ mod tests {
         );
     }
 
-    #[test]
-    fn time_runs_out_for_the_whole_group() {
-        let run =
-            shell("sleep 600 & echo started; wait", Path::new("/"), Duration::from_millis(300));
-        assert_eq!(
-            (run.ended, run.stdout.as_slice()),
-            (Ended::TimedOut(0), b"started\n".as_slice())
-        );
+    /// The processes whose numbers a command has printed.
+    fn printed(run: &Run) -> Vec<Process> {
+        let text = String::from_utf8_lossy(&run.stdout);
+        let numbers = text.split_whitespace().map(|pid| pid.parse().expect("a number"));
+        numbers.map(|pid| Process { pid, started: String::new() }).collect()
+    }
+
+    /// Returns once a process is gone; one that stays hangs the test.
+    fn is_gone_soon(process: &Process) {
+        while is_alive(process) {
+            thread::yield_now();
+        }
     }
 
     #[test]
-    fn what_is_left_running_is_ended_and_its_pipe_not_waited_for() {
+    fn time_runs_out_for_the_whole_group() {
+        let run = shell("sleep 600 & echo $!; wait", Path::new("/"), Duration::from_millis(300));
+        assert_eq!(run.ended, Ended::TimedOut(0));
+        printed(&run).iter().for_each(is_gone_soon);
+    }
+
+    #[test]
+    fn what_is_left_running_is_ended_and_a_pipe_that_is_held_open_not_waited_for() {
         // The first sleeper is in the group, the second has left it and keeps
-        // the pipe.
-        let run = here("sleep 600 & setsid sleep 5 & echo $!");
+        // the pipe: waiting for that would take ten minutes. The command ends
+        // once the second one says, through a pipe of its own, that it is out.
+        let run = here(
+            "sleep 600 & echo $!; gate=$(mktemp -u); mkfifo $gate; \
+             setsid sh -c 'echo $$; : > $0; exec sleep 600' $gate & cat $gate; rm $gate",
+        );
         assert!(run.succeeded());
+        let [inside, outside] = printed(&run).try_into().unwrap();
+        is_gone_soon(&inside);
+        assert!(is_alive(&outside));
+        let pid = rustix::process::Pid::from_raw(i32::try_from(outside.pid).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 
     #[test]
