@@ -201,6 +201,7 @@ impl Workspace {
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open }, &step)?;
+        locked.begin_progress()?;
         Ok(locked.read()?)
     }
 

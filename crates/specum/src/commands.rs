@@ -2,7 +2,7 @@
 //!
 //! The doc comment of an `Args` struct is the verb's help. A verb returns an
 //! exit code or an error; what the error means for the exit code is decided in
-//! one place, [`exit_code`].
+//! one place, `exit_code`.
 
 mod cancel;
 mod check;

@@ -1,10 +1,10 @@
 //! The plugin, inside the binary, and its way into a host.
 //!
-//! [`place`] puts the files below specum's own state folder, as a marketplace
+//! `place` puts the files below specum's own state folder, as a marketplace
 //! that Claude Code and Codex accept, with every call of `specum` made to this
 //! very binary: what a host runs does not depend on its PATH. [`Host`] then
 //! tells each host of them with its own means. Everything here may be repeated,
-//! and [`remove`] deletes only what [`place`] has put there.
+//! and `remove` deletes only what `place` has put there.
 
 mod cli;
 mod gemini;

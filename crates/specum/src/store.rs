@@ -242,6 +242,13 @@ impl Store {
         files::write(&path, &after.render()).map(|()| true)
     }
 
+    /// Whether another process holds the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        let path = self.lock_path();
+        path.exists()
+            && matches!(lock::acquire_within(&path, Duration::ZERO), Err(StoreError::Busy { .. }))
+    }
+
     /// Lets the hooks forget everything.
     pub fn forget_memory(&self) -> Result<(), FileError> {
         files::remove(&self.memory_path())
@@ -273,6 +280,17 @@ impl Locked<'_> {
     pub fn write_step(&self, entry: Entry, step: &Step) -> Result<(), StoreError> {
         let changes = self.changes(step)?;
         self.write(entry, changes)
+    }
+
+    /// Makes sure that there is a progress file for executors to add to.
+    pub fn begin_progress(&self) -> Result<(), StoreError> {
+        let path = self.store.progress_path();
+        if path.exists() {
+            return Ok(());
+        }
+        // Whoever is faster has written the same, or something better.
+        files::create(&path, progress::template(&self.store.name, "").as_bytes())?;
+        Ok(())
     }
 
     /// Writes a record that changes no file.

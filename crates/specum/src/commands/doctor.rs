@@ -151,6 +151,10 @@ fn examine_spec(store: &Store, dir: &Path, add: &mut impl FnMut(Grade, &'static 
             "a change was interrupted; the next command that writes completes it".into(),
         );
     }
+    if store.is_locked() {
+        let text = "another process is changing this spec right now, or is stuck in it";
+        add(Grade::Note, "lock", text.into());
+    }
     let leftovers: Vec<String> = std::fs::read_dir(dir)
         .into_iter()
         .flatten()

@@ -2,6 +2,8 @@
 //! plays coordinator and executors, specum does everything else.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use specum_core::brief::Marker;
@@ -269,7 +271,7 @@ fn a_failed_task_of_a_group_alone_is_tried_again() {
 fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
     let Some(program) = host::claude() else { return };
     let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
-    let died = std::sync::atomic::AtomicBool::new(false);
+    let died = AtomicBool::new(false);
     let model = Model::start(move |request| {
         if !request.is_subagent() {
             let told = told(request);
@@ -281,7 +283,7 @@ fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
                 false => coordinate(request),
             };
         }
-        if !died.swap(true, std::sync::atomic::Ordering::SeqCst) {
+        if !died.swap(true, Ordering::SeqCst) {
             return Reply::error(400, "invalid_request_error", "no such thing");
         }
         execute(request)
@@ -401,47 +403,63 @@ fn a_killed_host_loses_nothing_and_its_orphaned_judge_changes_nothing() {
 
 #[test]
 fn a_session_killed_in_a_batch_goes_on_when_it_is_resumed() {
+    killed_in_a_batch(Life::Resumed);
+}
+
+#[test]
+fn a_session_killed_in_a_batch_goes_on_in_a_new_one() {
+    killed_in_a_batch(Life::New);
+}
+
+#[derive(Clone, Copy)]
+enum Life {
+    Resumed,
+    New,
+}
+
+/// Kills a host while one executor of a batch has ended and another one waits
+/// for a shell command, which lives on until the very end.
+fn killed_in_a_batch(second_life: Life) {
     let Some(program) = host::claude() else { return };
     let world = project(
         "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
     );
     let home = tempfile::tempdir().unwrap();
-    let (stuck, killed) =
-        (Gate::new(1), std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)));
-    let (gate, is_killed) = (stuck.clone(), std::sync::Arc::clone(&killed));
+    let gate = world.root.with_file_name("gate");
+    crate::world::fifo(&gate);
+    let killed = Arc::new(AtomicBool::new(false));
+    let is_killed = Arc::clone(&killed);
     let model = Model::start(move |request| {
         if !request.is_subagent() {
             return coordinate(request);
         }
-        let first_life = !is_killed.load(std::sync::atomic::Ordering::SeqCst);
-        match task_of(request).as_str() {
-            "1.2" if first_life && request.assistant_turns() == 1 => execute(request).after(&gate),
+        let first_life = !is_killed.load(Ordering::SeqCst);
+        match (task_of(request).as_str(), request.assistant_turns()) {
+            ("1.2", 0) if first_life => bash("touch done-1.2; cat ../gate"),
             _ => execute(request),
         }
     });
 
-    let first =
-        claude(&program, &world, &model, "/ralph-specum:implement").home(home.path()).spawn();
-    // 1.2 has done its work and is about to say so.
-    model.wait_until(|requests| {
-        requests.iter().any(|r| r.is_subagent() && task_of(r) == "1.2" && r.assistant_turns() == 1)
-    });
+    let run = || claude(&program, &world, &model, "/ralph-specum:implement").home(home.path());
+    let first = run().spawn();
+    // The command of 1.2 runs: it has opened the gate.
+    let held = std::fs::File::options().write(true).open(&gate).unwrap();
     let session = model.requests()[0].session_id().unwrap().to_owned();
     rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
     first.wait();
-    killed.store(true, std::sync::atomic::Ordering::SeqCst);
-    stuck.arrive();
+    killed.store(true, Ordering::SeqCst);
 
-    let outcome = claude(&program, &world, &model, "/ralph-specum:implement")
-        .home(home.path())
-        .args(["--resume", &session])
-        .run();
+    let outcome = match second_life {
+        Life::Resumed => run().args(["--resume", &session]).run(),
+        Life::New => run().run(),
+    };
+    drop(held);
 
     assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
     let journal = journal(&world);
     let mut passed = tasks_in(&journal, "passed");
     passed.sort();
-    assert_eq!(passed, ["1.1", "1.2", "1.3"]);
+    assert_eq!(passed, ["1.1", "1.2", "1.3"], "nothing lost, nothing done twice");
     let tasks = world.git(&["log", "--format=%(trailers:key=Task,valueonly)"]);
     assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
     assert_eq!(world.git(&["status", "--porcelain"]), "");
