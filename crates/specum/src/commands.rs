@@ -29,11 +29,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::hook;
+use crate::owner;
 use crate::process;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::ralph_loop::LoopError;
 use crate::session::{self, Pending};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// Runs a written plan to its end
 ///
@@ -249,6 +250,17 @@ fn complain(text: impl Display) {
 
 fn warn(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "warning: {text}");
+}
+
+/// Says so if somebody else works a spec that a person is about to change. The
+/// person decides; the other one notices at its next step.
+fn warn_if_held(store: &Store) {
+    let state = store.read_state().and_then(Result::ok);
+    let me = session::current();
+    match owner::described(state.as_ref(), &store.read_memory(), me.as_deref()).as_str() {
+        "nobody" | "this session" => {}
+        other => warn(format!("this spec is being worked by {other}")),
+    }
 }
 
 /// The project around the current directory, with good settings.

@@ -7,7 +7,7 @@ use serde_json::json;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::tasks::TaskFile;
 
-use super::{print, print_json, project, spec};
+use super::{print, print_json, project, spec, warn_if_held};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
@@ -37,6 +37,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let project = project()?;
     let spec = spec(&project, args.spec.as_deref())?;
     let store = Store::of(&spec);
+    warn_if_held(&store);
     let report = report(&spec, &store);
     let was_running = store.has_state();
     if was_running {

@@ -6,7 +6,7 @@ use serde_json::json;
 use specum_core::claim;
 use specum_core::machine::Signal;
 
-use super::{next, print, print_json, workspace};
+use super::{next, print, print_json, warn_if_held, workspace};
 use crate::attempt::{By, Judged, Workspace};
 use crate::exit;
 
@@ -36,6 +36,7 @@ const MAX_RESULT: u64 = 16 * 1024 * 1024;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    warn_if_held(&workspace.store);
     let opened = workspace.opened(&args.task)?;
     let judged = workspace.judge(&opened, &read_result(args)?, By::Verb)?;
     if args.json {

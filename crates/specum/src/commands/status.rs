@@ -94,6 +94,7 @@ fn as_text(
     let mut text = format!("{}  {}\n{} {done}/{total}\n", spec.name, spec.shown, bar(done, total));
     let mut line = |label: &str, value: String| text.push_str(&format!("{label:10} {value}\n"));
     match state {
+        None if done == total && total > 0 => line("loop", "finished: every box is ticked".into()),
         None => line("loop", "not running; start it with `specum implement`".into()),
         Some(state) => {
             line("phase", state.phase.as_str().to_owned());

@@ -181,6 +181,10 @@ fn status_without_a_loop_says_how_to_start_one() {
     std::fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).unwrap();
     assert!(world.specum(&["status"]).exits(0).stdout.contains("start it with `specum implement`"));
     assert_eq!(world.specum(&["status", "--json"]).json()["phase"], Value::Null);
+    let done = TWO.replace("[ ]", "[x]");
+    world.write("specs/test-spec/tasks.md", done);
+    assert!(world.specum(&["status"]).exits(0).stdout.contains("finished: every box is ticked"));
+    world.write("specs/test-spec/tasks.md", TWO);
     for args in [&["next"][..], &["pause"], &["resume"], &["finish", "1.2"], &["fail", "1.2"]] {
         let call = world.specum(args);
         call.exits(3);

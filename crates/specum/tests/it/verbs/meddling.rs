@@ -124,3 +124,13 @@ fn an_executor_that_commits_itself_is_not_punished() {
             && !last.contains("made")
     );
 }
+
+#[test]
+fn whoever_changes_a_spec_that_a_session_works_is_told_so() {
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    assert_eq!(world.finish("1.1", "TASK_COMPLETE").stderr, "");
+    world.stop().reason();
+    let told = "warning: this spec is being worked by session test-session\n";
+    assert_eq!(world.finish("1.2", "no").stderr, told);
+    assert_eq!(world.specum(&["cancel"]).exits(0).stderr, told);
+}
