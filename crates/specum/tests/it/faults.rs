@@ -3,6 +3,7 @@
 
 /// 13 to 21: wrong counts, wrong task.
 mod counts;
+mod session;
 
 use std::fs;
 
