@@ -74,7 +74,8 @@ fn settings_path(scope: Scope) -> anyhow::Result<PathBuf> {
 struct Settings {
     path: PathBuf,
     value: Value,
-    indent: String,
+    /// `None`: all in one line.
+    indent: Option<String>,
     newline: bool,
 }
 
@@ -96,16 +97,37 @@ impl Settings {
         let blank = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
         let indent = text.lines().map(blank).find(|indent| !indent.is_empty());
         let newline = text.ends_with('\n');
-        Ok(Settings { path, value, indent: indent.unwrap_or_else(|| "  ".into()), newline })
+        let indent = indent.or_else(|| text.trim_end().contains('\n').then(|| "  ".into()));
+        let settings = Settings { path, value, indent, newline };
+        // Written back, everything but our own lines must be as it was.
+        if settings.render(&settings.value)? != bytes && text.trim_end() != "{}" {
+            bail!(
+                "{} has a layout that would not survive and was left as it is; indent it evenly, \
+                 a value on a line, then call this again",
+                settings.path.display()
+            );
+        }
+        Ok(settings)
     }
 
-    fn write(&self, value: &Value) -> anyhow::Result<()> {
+    /// The settings in the layout of the file: indented, or all in one line.
+    fn render(&self, value: &Value) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let layout = PrettyFormatter::with_indent(self.indent.as_bytes());
-        value.serialize(&mut Serializer::with_formatter(&mut bytes, layout))?;
+        match &self.indent {
+            Some(indent) => {
+                let layout = PrettyFormatter::with_indent(indent.as_bytes());
+                value.serialize(&mut Serializer::with_formatter(&mut bytes, layout))?;
+            }
+            None => serde_json::to_writer(&mut bytes, value)?,
+        }
         if self.newline {
             bytes.push(b'\n');
         }
+        Ok(bytes)
+    }
+
+    fn write(&self, value: &Value) -> anyhow::Result<()> {
+        let bytes = self.render(value)?;
         if let Some(parent) = self.path.parent() {
             std::fs::create_dir_all(parent)
                 .map_err(|error| FileError::new("create", parent, error))?;

@@ -128,6 +128,7 @@ fn settings_that_gemini_did_not_have_are_gone_again() {
 fn settings_of_gemini_that_are_not_plain_json_are_left_alone() {
     for bad in [
         "{\n  // mine\n  \"a\": 1\n}\n",
+        "{\n  \"a\": [1, 2],\n  \"b\": 1\n}\n",
         "[]",
         "{\"hooks\": 1}",
         "{\"hooks\": {\"AfterAgent\": {}}}",

@@ -1,11 +1,25 @@
 //! `specum finish`, killed anywhere: the tick, the note and the commit belong
 //! together.
 
-use std::process::Stdio;
+use std::io::Write;
+use std::process::{Child, Stdio};
 
 use crate::world::{World, call};
 
 const TASKS: &str = "specs/test-spec/tasks.md";
+
+/// A `specum finish 1.1` that has its result and is at work.
+fn finishing(world: &World) -> Child {
+    let mut finish = world.command();
+    finish
+        .args(["finish", "1.1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut finish = finish.spawn().unwrap();
+    finish.stdin.take().unwrap().write_all(b"TASK_COMPLETE").unwrap();
+    finish
+}
 
 #[test]
 fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
@@ -44,14 +58,7 @@ fn a_loop_is_not_taken_for_finished_while_its_last_commit_is_being_made() {
     world.write(".git/hooks/pre-commit", "#!/bin/sh\ncat ../gate >/dev/null\nexit 1\n");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(world.path(".git/hooks/pre-commit"), mode).unwrap();
-    let mut finish = world.command();
-    finish
-        .args(["finish", "1.1"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut finish = finish.spawn().unwrap();
-    std::io::Write::write_all(&mut finish.stdin.take().unwrap(), b"TASK_COMPLETE").unwrap();
+    let mut finish = finishing(&world);
     // The commit is being made: its hook has opened the gate for reading.
     let held = std::fs::File::options().write(true).open(&gate).unwrap();
     assert!(world.read(TASKS).contains("- [x] 1.1"));
@@ -71,14 +78,7 @@ fn an_interrupted_finish_ends_its_check_and_the_attempt_stays_open() {
     let world = World::started("- [ ] 1.1 a\n  - **Verify**: `cat ../gate`\n");
     let gate = world.root.with_file_name("gate");
     crate::world::fifo(&gate);
-    let mut finish = world.command();
-    finish
-        .args(["finish", "1.1"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut finish = finish.spawn().unwrap();
-    std::io::Write::write_all(&mut finish.stdin.take().unwrap(), b"TASK_COMPLETE").unwrap();
+    let mut finish = finishing(&world);
     // The check runs: it has opened the gate.
     let mut gate = std::fs::File::options().write(true).open(&gate).unwrap();
     let pid = rustix::process::Pid::from_child(&finish);
@@ -86,8 +86,8 @@ fn an_interrupted_finish_ends_its_check_and_the_attempt_stays_open() {
     assert_eq!(finish.wait().unwrap().code(), Some(130));
     // Nobody reads from the gate any more.
     let error = loop {
-        match std::io::Write::write(&mut gate, b"x") {
-            Ok(_) => std::thread::yield_now(),
+        match gate.write_all(b"x") {
+            Ok(()) => std::thread::yield_now(),
             Err(error) => break error,
         }
     };
