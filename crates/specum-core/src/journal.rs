@@ -133,6 +133,9 @@ pub enum Entry {
         changed: Vec<String>,
         /// Every layer that failed, in words.
         reasons: Vec<String>,
+        /// The kind of failure, in one word.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        class: String,
         /// Boxes of other tasks that were ticked meanwhile, and opened again.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unticked: Vec<String>,
@@ -142,6 +145,104 @@ pub enum Entry {
         /// How long the attempt took.
         #[serde(default)]
         millis: u64,
+    },
+    /// A run of its own process works the spec.
+    RunStarted {
+        /// The agents, in the order in which they are asked.
+        agents: Vec<String>,
+    },
+    /// The run has ended.
+    RunEnded {
+        /// How, in words.
+        outcome: String,
+        /// How long it worked.
+        millis: u64,
+    },
+    /// What one start of an agent used.
+    Charged {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// Who worked.
+        agent: String,
+        /// Tokens; absent from an agent that does not count them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens: Option<u64>,
+        /// Dollars; absent from an agent that does not name them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// Whether the agent did not get to say so, and the dearest start so
+        /// far was taken in its place.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        estimated: bool,
+        /// How long it ran.
+        millis: u64,
+        /// Where its output is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<String>,
+    },
+    /// The work of a group's task has passed in its worktree and is kept as a
+    /// commit; it waits to be put on top of the others'.
+    Ready {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// What the agent said at the end.
+        result: String,
+        /// The commit that holds the work.
+        commit: String,
+    },
+    /// The files of a group's task are about to be put into the user's tree.
+    Integrating {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// The work of a group's task does not fit on top of the others'. It runs
+    /// again, alone; this was no failed attempt.
+    SetAside {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// What does not fit.
+        reasons: Vec<String>,
+        /// The conflict, or the end of the check's output.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        output: String,
+    },
+    /// What an interrupted or failed attempt had left was taken out of the tree
+    /// and kept under a reference.
+    Kept {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// The reference.
+        reference: String,
+    },
+    /// The run waited for an agent.
+    Waited {
+        /// The agent.
+        agent: String,
+        /// Why.
+        why: String,
+        /// How long it was to wait.
+        millis: u64,
+    },
+    /// Another agent took over.
+    AgentChanged {
+        /// Who worked.
+        from: String,
+        /// Who works from then on.
+        to: String,
+        /// Why.
+        why: String,
     },
     /// A task's work was committed.
     Committed {

@@ -13,14 +13,18 @@
 //!   and [`claim`] as its ear;
 //! - [`prompt`] and [`brief`] write what models read, [`progress`] what people
 //!   read;
+//! - [`agent`] calls each agent and reads what it prints, [`event`] is what a
+//!   run tells while it works;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats;
 //! - [`check`] is the lint of a task file.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod brief;
 pub mod check;
 pub mod claim;
 pub mod digest;
+pub mod event;
 pub mod guard;
 pub mod hook;
 pub mod journal;

@@ -108,6 +108,20 @@ pub enum Layer {
     Scope,
 }
 
+impl Layer {
+    /// The kind of failure, in one word, for records and programs.
+    pub fn class(self) -> &'static str {
+        match self {
+            Layer::Contradiction => "contradiction",
+            Layer::Uncommitted => "uncommitted",
+            Layer::Checkmark => "checkmark",
+            Layer::Signal => "no-signal",
+            Layer::Verify => "verify",
+            Layer::Scope => "scope",
+        }
+    }
+}
+
 /// A layer that did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -132,6 +146,13 @@ impl Verdict {
     /// Whether every layer passed.
     pub fn passed(&self) -> bool {
         self.failures.is_empty()
+    }
+
+    /// The kind of failure, in one word: the check's word counts most. Empty
+    /// if there is none.
+    pub fn class(&self) -> &'static str {
+        let verify = self.failures.iter().find(|failure| failure.layer == Layer::Verify);
+        verify.or(self.failures.first()).map_or("", |failure| failure.layer.class())
     }
 
     /// All failures in one text.

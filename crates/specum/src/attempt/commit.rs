@@ -107,8 +107,9 @@ impl Workspace {
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
         let mut entry = failed(opened, judged);
-        if let Entry::Failed { reasons, .. } = &mut entry {
+        if let Entry::Failed { reasons, class, .. } = &mut entry {
             reasons.push(failure.message.clone());
+            failure.layer.class().clone_into(class);
         }
         locked.write(entry, changes)?;
         Ok(signals(&step))

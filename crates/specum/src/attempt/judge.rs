@@ -50,6 +50,8 @@ pub struct Judged {
     /// Whether the executor is to mend it within the same attempt; then nothing
     /// has been decided.
     pub sent_back: bool,
+    /// The kind of failure, in one word; empty if it passed.
+    pub class: String,
     /// The end of the Verify command's output.
     pub output: String,
     /// The commit, if there was something to commit.
@@ -73,6 +75,7 @@ impl Judged {
         Judged {
             key: opened.key.clone(),
             attempt: opened.attempt,
+            class: verdict.class().to_owned(),
             verdict,
             sent_back: false,
             output: String::new(),
@@ -338,6 +341,7 @@ pub(super) fn failed(opened: &Opened, judged: &Judged) -> Entry {
         attempt: opened.attempt,
         changed: judged.changed.clone(),
         reasons: reasons(&judged.verdict),
+        class: judged.class.clone(),
         unticked: judged.unticked.clone(),
         output: judged.output.clone(),
         millis: millis_since(&opened.at),

@@ -1,0 +1,196 @@
+//! Agents: how each one is called, and what its output means.
+//!
+//! An [`Agent`] turns an [`Order`] into a [`Call`], a value that the edge
+//! starts, and gives a [`Reader`] for what comes back. A reader takes any
+//! bytes, line by line, and never fails: what it does not know it passes over.
+//! At the end it says in a [`Report`] what the agent answered, what it used,
+//! and, if something went wrong that was not the task's fault, what.
+
+use serde::Serialize;
+
+use crate::verify::Ended;
+
+/// A program that works tasks.
+pub trait Agent: Send + Sync {
+    /// The name a person chooses it by.
+    fn name(&self) -> &'static str;
+
+    /// The program to be found on PATH; `None` if the system's shell is all it
+    /// takes.
+    fn program(&self) -> Option<&'static str>;
+
+    /// What it tells about its own use.
+    fn measures(&self) -> Measures;
+
+    /// How it is to be started for one attempt.
+    fn call(&self, order: &Order<'_>) -> Call;
+
+    /// Reads the output of one start.
+    fn reader(&self) -> Box<dyn Reader>;
+
+    /// What a person does when it is not signed in.
+    fn sign_in(&self) -> &'static str;
+}
+
+/// What an agent tells about its own use. A cap on something it does not tell
+/// could never be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measures {
+    /// Whether it counts its tokens.
+    pub tokens: bool,
+    /// Whether it names its price.
+    pub cost: bool,
+}
+
+/// One attempt, as an agent is given it.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// The whole brief.
+    pub brief: &'a str,
+    /// The model a person asked for.
+    pub model: Option<&'a str>,
+    /// The shell block of the task, for the agent that needs nothing else.
+    pub script: Option<&'a str>,
+    /// From 1.
+    pub attempt: u64,
+    /// The word that ends a successful attempt.
+    pub signal: &'a str,
+}
+
+/// A program to be started, as a value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Call {
+    /// What is run: a name to be found on PATH, or a path.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What is set in its environment.
+    pub env: Vec<(String, String)>,
+    /// What is taken out of its environment.
+    pub unset: Vec<String>,
+    /// What it reads.
+    pub stdin: Vec<u8>,
+}
+
+/// Reads one agent's output while it runs.
+pub trait Reader: Send {
+    /// A line of its standard output, without its end.
+    fn line(&mut self, line: &[u8]) -> Vec<Sign>;
+
+    /// It has ended; `stderr` is the end of its standard error.
+    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report;
+}
+
+/// A sign of life.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "sign")]
+pub enum Sign {
+    /// It says something.
+    Text {
+        /// What.
+        text: String,
+    },
+    /// It uses a tool, which may take long without a word.
+    Tool {
+        /// Which, and on what, in a few words.
+        name: String,
+    },
+    /// The tool has answered.
+    ToolEnded,
+    /// It has used this much since it was started.
+    Used(Usage),
+    /// It waits by itself for something to become available again.
+    Retrying {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What an agent has used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens in and out, cached ones included.
+    pub tokens: u64,
+    /// Dollars, from agents that name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// What one start of an agent came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// Its last message.
+    pub result: String,
+    /// What it used; `None` if it did not get to say so.
+    pub usage: Option<Usage>,
+    /// What went wrong that no second look at the task would mend.
+    pub trouble: Option<Trouble>,
+}
+
+/// What can go wrong with an agent, whatever the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is not installed, or cannot be started.
+    Missing(String),
+    /// It is not signed in, or not allowed to.
+    NotAuthenticated(String),
+    /// It has used up what it may for a while.
+    RateLimited {
+        /// Its own words.
+        why: String,
+        /// When it may work again, if it says so.
+        reset: Option<Reset>,
+    },
+    /// The task is too long for its model.
+    ContextOverflow(String),
+    /// What it talks to has failed.
+    Server(String),
+    /// It ended without an answer.
+    Crash(String),
+    /// It said nothing for this many seconds.
+    Idle(u64),
+    /// It did not end within this many seconds.
+    Timeout(u64),
+}
+
+/// When an agent may work again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reset {
+    /// In Unix seconds.
+    At(i64),
+    /// In so many seconds.
+    In(u64),
+    /// By the clock on the wall, as `2026-11-16T00:46:00`.
+    Local(String),
+}
+
+impl Trouble {
+    /// The class, in one word, for records and programs.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Trouble::Missing(_) => "missing",
+            Trouble::NotAuthenticated(_) => "authentication",
+            Trouble::RateLimited { .. } => "rate-limit",
+            Trouble::ContextOverflow(_) => "context-overflow",
+            Trouble::Server(_) => "server",
+            Trouble::Crash(_) => "crash",
+            Trouble::Idle(_) => "idle",
+            Trouble::Timeout(_) => "timeout",
+        }
+    }
+
+    /// For people, and for the next attempt.
+    pub fn message(&self) -> String {
+        match self {
+            Trouble::Missing(why) => format!("the agent cannot be started: {why}"),
+            Trouble::NotAuthenticated(why) => format!("the agent is not signed in: {why}"),
+            Trouble::RateLimited { why, .. } => format!("the agent has reached a limit: {why}"),
+            Trouble::ContextOverflow(why) => format!("too long for the model: {why}"),
+            Trouble::Server(why) => format!("the model's server failed: {why}"),
+            Trouble::Crash(why) => format!("the agent broke off: {why}"),
+            Trouble::Idle(seconds) => format!("the agent was silent for {seconds} seconds"),
+            Trouble::Timeout(seconds) => format!("the agent did not end within {seconds} seconds"),
+        }
+    }
+}
