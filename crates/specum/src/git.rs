@@ -4,6 +4,8 @@
 //! the index and makes somebody else's commit fail. A commit names its paths
 //! and leaves everything else staged or changed as it was.
 
+mod work;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,12 +15,17 @@ use std::time::Duration;
 use specum_core::verify::Ended;
 use thiserror::Error;
 
+pub use self::work::{Merge, Worktree};
 use crate::failpoint;
 use crate::files::{self, FileError};
-use crate::process::{self, Bounds, Run};
+use crate::process::{self, Bounds, Run, WhenInterrupted};
 
 /// A commit may run the user's hooks; a status may list every file.
-const BOUNDS: Bounds = Bounds { time: Duration::from_secs(600), output: 64 * 1024 * 1024 };
+const BOUNDS: Bounds = Bounds {
+    time: Duration::from_secs(600),
+    output: 64 * 1024 * 1024,
+    when_interrupted: WhenInterrupted::Finish,
+};
 /// How often a busy index is tried again.
 const BUSY_TRIES: u32 = 8;
 
@@ -79,6 +86,46 @@ pub fn is_own_file(path: &str) -> bool {
     })
 }
 
+/// A work tree at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The commit at HEAD; `None` before the first one.
+    pub head: Option<String>,
+    /// The branch HEAD is on; `None` when it is detached.
+    pub branch: Option<String>,
+    /// The paths that are changed, staged, deleted or new, below the root.
+    pub changed: Vec<String>,
+}
+
+impl Status {
+    /// Reads what `git status --porcelain=v2 --branch -z` prints.
+    fn parse(text: &str) -> Status {
+        let mut status = Status::default();
+        for entry in text.split('\0') {
+            let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
+            // How many fields stand before the path.
+            let before_path = match entry.split(' ').next() {
+                Some("1") => 8,
+                Some("u") => 10,
+                Some("?") => 1,
+                Some("#") => {
+                    if let Some(head) = entry.strip_prefix("# branch.oid ") {
+                        status.head = known(head);
+                    } else if let Some(branch) = entry.strip_prefix("# branch.head ") {
+                        status.branch = known(branch);
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            status
+                .changed
+                .extend(entry.splitn(before_path + 1, ' ').nth(before_path).map(str::to_owned));
+        }
+        status
+    }
+}
+
 /// A repository.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -118,22 +165,22 @@ impl Git {
         Some(head.trim().to_owned())
     }
 
-    /// The branch HEAD is on; `None` when it is detached.
-    pub fn branch(&self) -> Option<String> {
-        let branch = self.read(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()?;
-        Some(branch.trim().to_owned())
-    }
-
-    /// The paths that are changed, staged, deleted or new, below the root.
-    pub fn changed(&self) -> Result<Vec<String>, GitError> {
-        let status = self.read(&[
+    /// HEAD, the branch, and what is uncommitted, as they stand at one moment.
+    pub fn status(&self) -> Result<Status, GitError> {
+        let text = self.read(&[
             "status",
-            "--porcelain=v1",
+            "--porcelain=v2",
+            "--branch",
             "-z",
             "--untracked-files=all",
             "--no-renames",
         ])?;
-        Ok(status.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+        Ok(Status::parse(&text))
+    }
+
+    /// The paths that are changed, staged, deleted or new, below the root.
+    pub fn changed(&self) -> Result<Vec<String>, GitError> {
+        Ok(self.status()?.changed)
     }
 
     /// The paths that differ between a commit and HEAD.
@@ -218,7 +265,6 @@ impl Git {
     fn write(&self, args: &[&str], input: &[u8]) -> Result<(), GitError> {
         let mut wait = Duration::from_millis(20);
         for attempt in 1.. {
-            failpoint::reached("before git");
             let run = process::run(self.command(args), input, BOUNDS);
             if run.succeeded() {
                 return Ok(());

@@ -5,58 +5,30 @@
 //! time is up, the whole group is ended; what it printed is kept within bounds,
 //! and a pipe that some descendant holds open is not waited for.
 
-use std::io::{Read, Write};
+mod family;
+mod stream;
+
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use specum_core::state::Process;
 use specum_core::verify::Ended;
 
+pub use self::family::{
+    MARK, Mark, WhenInterrupted, adopt_orphans, clean_up_when_interrupted, end_everything,
+    end_survivors, remove_when_interrupted, tell_when_interrupted,
+};
+pub use self::stream::{Handle, Streamed, stream};
+
 /// How much of a check's output is kept: its end.
 const KEPT_OUTPUT: usize = 64 * 1024;
 /// How long the pipes of an ended command are listened to.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-
-/// What is to go when a person interrupts us.
-struct Interrupted {
-    /// Groups of commands that run.
-    groups: Vec<u32>,
-    /// Directories of ours.
-    directories: Vec<PathBuf>,
-}
-
-static INTERRUPTED: Mutex<Interrupted> =
-    Mutex::new(Interrupted { groups: Vec::new(), directories: Vec::new() });
-
-fn interrupted() -> MutexGuard<'static, Interrupted> {
-    INTERRUPTED.lock().expect("no holder panics")
-}
-
-/// From now on Ctrl-C, SIGTERM and SIGHUP end what we have started before they
-/// end us, with exit code 130: a command in a group of its own does not hear
-/// them.
-pub fn clean_up_when_interrupted() {
-    let installed = ctrlc::set_handler(|| {
-        let interrupted = interrupted();
-        interrupted.groups.iter().for_each(|group| end_group(*group));
-        for directory in &interrupted.directories {
-            // Already on the way out, and it is only a copy.
-            let _ = std::fs::remove_dir_all(directory);
-        }
-        std::process::exit(i32::from(crate::exit::INTERRUPTED));
-    });
-    // Without a handler the default applies: we end, and so does nothing else.
-    debug_assert!(installed.is_ok());
-}
-
-/// Lets a temporary directory of ours go with us when we are interrupted.
-pub fn remove_when_interrupted(directory: &Path) {
-    interrupted().directories.push(directory.to_owned());
-}
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -83,6 +55,8 @@ pub struct Bounds {
     pub time: Duration,
     /// How much of its output is kept: the end.
     pub output: usize,
+    /// What an interruption means to it.
+    pub when_interrupted: WhenInterrupted,
 }
 
 /// The end of a stream.
@@ -121,24 +95,25 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 pub fn shell(command: &str, dir: &Path, time: Duration) -> Run {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).current_dir(dir);
-    run(shell, &[], Bounds { time, output: KEPT_OUTPUT })
+    let when_interrupted = WhenInterrupted::End;
+    run(shell, &[], Bounds { time, output: KEPT_OUTPUT, when_interrupted })
 }
 
 /// Runs a command with `input` on its standard input.
 pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = match command.spawn() {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = whole(input).and_then(|input| {
+        command.stdin(input);
+        family::start(&mut command, bounds.when_interrupted)
+    });
+    let mut child = match started {
         Ok(child) => child,
         Err(error) => {
-            let program = command.get_program().to_string_lossy().into_owned();
-            let why = format!("{program}: {error}");
-            return Run { ended: Ended::NotStarted(why), stdout: Vec::new(), output: Vec::new() };
+            let ended = not_started(&command, &error);
+            return Run { ended, stdout: Vec::new(), output: Vec::new() };
         }
     };
-    let group = child.id();
-    interrupted().groups.push(group);
+    let pid = child.id();
     let stdout = Tail::shared(bounds.output);
     let output = Tail::shared(bounds.output);
     let (closed, pipes) = mpsc::channel::<()>();
@@ -147,11 +122,6 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     }
     if let Some(pipe) = child.stderr.take() {
         drain(pipe, vec![Arc::clone(&output)], closed);
-    }
-    if let Some(mut pipe) = child.stdin.take() {
-        let input = input.to_vec();
-        // A command that does not read its input must not hold us up.
-        thread::spawn(move || pipe.write_all(&input));
     }
     let (done, status) = mpsc::channel();
     thread::spawn(move || done.send(child.wait()));
@@ -162,8 +132,11 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     };
     // Also after a normal end: what it left running would work on behind our
     // back.
-    end_group(group);
-    interrupted().groups.retain(|other| *other != group);
+    family::end(pid);
+    family::forget(pid);
+    if bounds.when_interrupted == WhenInterrupted::End {
+        family::end_left_by(None, family::running() == 0);
+    }
     // Both readers hang up when their pipe closes.
     while !matches!(
         pipes.recv_timeout(LAST_WORDS),
@@ -171,6 +144,23 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     ) {}
     let taken = |tail: &Mutex<Tail>| tail.lock().expect("no reader panics").take();
     Run { ended, stdout: taken(&stdout), output: taken(&output) }
+}
+
+fn not_started(command: &Command, error: &std::io::Error) -> Ended {
+    Ended::NotStarted(format!("{}: {error}", command.get_program().to_string_lossy()))
+}
+
+/// An input that is there, to the last byte, before the command is. If we died
+/// while we wrote to a pipe, git would take half a list of paths for the whole
+/// of it, and an empty one for every path there is.
+fn whole(input: &[u8]) -> std::io::Result<Stdio> {
+    if input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(input)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn drain(
@@ -203,18 +193,6 @@ fn how_it_ended(status: ExitStatus) -> Ended {
 fn how_it_ended(status: ExitStatus) -> Ended {
     Ended::Code(status.code().unwrap_or(-1))
 }
-
-#[cfg(unix)]
-fn end_group(group: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
-        // Nobody left is the normal case.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn end_group(_group: u32) {}
 
 /// Whether a process is still the one that was recorded.
 pub fn is_alive(process: &Process) -> bool {
@@ -318,7 +296,8 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let bounds = Bounds { time: SOON, output: KEPT_OUTPUT };
+        let when_interrupted = WhenInterrupted::End;
+        let bounds = Bounds { time: SOON, output: KEPT_OUTPUT, when_interrupted };
         let run = run(Command::new("no-such-program-here"), &[], bounds);
         assert!(
             matches!(run.ended, Ended::NotStarted(why) if why.starts_with("no-such-program-here: "))

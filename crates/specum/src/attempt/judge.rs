@@ -12,7 +12,6 @@ use specum_core::tasks::{self, Check, Fields, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::{AttemptError, History, Opened, Workspace, history};
-use crate::git::Git;
 use crate::owner;
 use crate::process;
 use crate::store::Locked;
@@ -104,8 +103,9 @@ impl Workspace {
         // in between.
         let _turn = self.store.check_turn()?;
         // Before the check, which may leave files of its own.
-        let changed = self.changed_by(opened)?;
-        let branch = self.git.as_ref().ok().and_then(Git::branch);
+        let tree = self.tree()?;
+        let changed = self.changed_by(opened, &tree)?;
+        let branch = tree.branch;
         let check = run_check(&opened.fields(), &self.spec.root);
         let locked = self.store.lock()?;
         let (mut judged, step) =
@@ -207,7 +207,7 @@ impl Workspace {
     /// Ends an attempt as failed on somebody's word, without a check: whoever
     /// worked it broke off.
     pub fn give_up(&self, opened: &Opened, reason: &str) -> Result<Judged, AttemptError> {
-        let changed = self.changed_by(opened)?;
+        let changed = self.changed_by(opened, &self.tree()?)?;
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let state =

@@ -11,9 +11,10 @@ use crate::git::{self, Git};
 /// The largest changed file whose content is compared.
 const MAX_COMPARED: u64 = 64 * 1024 * 1024;
 
-/// The user's tree at one moment.
+/// The user's tree at one moment; empty without a repository.
+#[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// HEAD; `None` before the first commit or without a repository.
+    /// HEAD; `None` before the first commit.
     pub(super) head: Option<String>,
     /// The branch; `None` when HEAD is detached.
     pub(super) branch: Option<String>,
@@ -24,12 +25,17 @@ pub(super) struct Tree {
 impl Workspace {
     /// The tree as it stands.
     pub(super) fn tree(&self) -> Result<Tree, AttemptError> {
-        let git = self.git.as_ref().ok();
-        Ok(Tree {
-            head: git.and_then(Git::head),
-            branch: git.and_then(Git::branch),
-            dirty: self.dirty()?,
-        })
+        let Ok(git) = &self.git else { return Ok(Tree::default()) };
+        let status = git.status()?;
+        let with_digest = |path: String| {
+            let digest = match files::read(&git.root.join(&path), MAX_COMPARED) {
+                Ok(bytes) => Digest::of(&bytes).hex(),
+                Err(error) => error.kind().to_string(),
+            };
+            (path, digest)
+        };
+        let dirty = status.changed.into_iter().map(with_digest).collect();
+        Ok(Tree { head: status.head, branch: status.branch, dirty })
     }
 
     /// The spec's own files that go into a task's commit.
@@ -44,16 +50,22 @@ impl Workspace {
 
     /// What the attempt changed: whatever is uncommitted now and was not, or
     /// was different, and whatever it committed itself.
-    pub(super) fn changed_by(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+    pub(super) fn changed_by(
+        &self,
+        opened: &Opened,
+        now: &Tree,
+    ) -> Result<Vec<String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
         let own = self.spec_files(git);
-        let mut changed: Vec<String> = self
-            .dirty()?
-            .into_iter()
-            .filter(|(path, digest)| opened.dirty.get(path) != Some(digest))
-            .map(|(path, _)| path)
+        let mut changed: Vec<String> = now
+            .dirty
+            .iter()
+            .filter(|(path, digest)| opened.dirty.get(*path) != Some(digest))
+            .map(|(path, _)| path.clone())
             .collect();
-        if let Some(head) = &opened.head {
+        if let Some(head) = &opened.head
+            && now.head != opened.head
+        {
             changed.extend(git.changed_since(head)?);
         }
         let others = self.files_of_neighbours(opened)?;
@@ -92,18 +104,5 @@ impl Workspace {
             None => file,
         };
         files.into_iter().map(named).collect()
-    }
-
-    /// What is uncommitted, with a digest of each file.
-    fn dirty(&self) -> Result<BTreeMap<String, String>, AttemptError> {
-        let Ok(git) = &self.git else { return Ok(BTreeMap::new()) };
-        let with_digest = |path: String| {
-            let digest = match files::read(&git.root.join(&path), MAX_COMPARED) {
-                Ok(bytes) => Digest::of(&bytes).hex(),
-                Err(error) => error.kind().to_string(),
-            };
-            (path, digest)
-        };
-        Ok(git.changed()?.into_iter().map(with_digest).collect())
     }
 }

@@ -11,7 +11,7 @@ use super::print;
 use crate::attempt::{By, Judged, Next, Opened, Workspace};
 use crate::exit;
 use crate::git::Git;
-use crate::process::{self, Bounds};
+use crate::process::{self, Bounds, WhenInterrupted};
 use crate::project::Project;
 
 /// Work a small sample plan, without any agent or account
@@ -27,7 +27,11 @@ pub(super) struct Args {
 
 const PLAN: &str = include_str!("demo/tasks.md");
 /// How long a task's script may run.
-const SCRIPT_LIMIT: Bounds = Bounds { time: Duration::from_secs(60), output: 64 * 1024 };
+const SCRIPT_LIMIT: Bounds = Bounds {
+    time: Duration::from_secs(60),
+    output: 64 * 1024,
+    when_interrupted: WhenInterrupted::End,
+};
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let place = tempfile::Builder::new().prefix("specum-demo-").tempdir()?;

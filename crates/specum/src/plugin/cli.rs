@@ -11,10 +11,14 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::{Host, PLUGIN, Scope, directory, place, program_of, remove};
-use crate::process::{self, Bounds};
+use crate::process::{self, Bounds, WhenInterrupted};
 
 /// Far beyond what a host takes for it.
-const BOUNDS: Bounds = Bounds { time: Duration::from_secs(120), output: 1024 * 1024 };
+const BOUNDS: Bounds = Bounds {
+    time: Duration::from_secs(120),
+    output: 1024 * 1024,
+    when_interrupted: WhenInterrupted::End,
+};
 
 const TRUST: &str = "codex runs a hook only after you have trusted it: start codex, type /hooks, \
                      look at the hooks of ralph-specum and trust them";

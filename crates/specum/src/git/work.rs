@@ -1,0 +1,211 @@
+//! Work that is not in the user's tree yet, or not any more: worktrees, commits
+//! under references of our own, and their way into the tree.
+//!
+//! Nothing here touches the user's index or files but [`Git::put_in`] and
+//! [`Git::take_out`], and these only the paths of one task.
+
+use std::path::{Path, PathBuf};
+
+use super::{BOUNDS, Git, GitError, said};
+use crate::process;
+
+/// A checkout of its own for one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// What became of two lines of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merge {
+    /// They fit: this tree holds both.
+    Clean(String),
+    /// They do not.
+    Conflict {
+        /// Where.
+        paths: Vec<String>,
+        /// The tree with both versions of each conflict in it.
+        tree: String,
+    },
+}
+
+impl Git {
+    /// Checks a commit out into a directory of its own, on no branch.
+    pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
+        let shown = path.to_string_lossy();
+        // Forced, because a directory that is gone may still be registered.
+        self.write(&["worktree", "add", "--quiet", "--force", "--detach", &shown, commit], &[])?;
+        Ok(Git { root: path.to_owned() })
+    }
+
+    /// Removes a worktree with everything in it.
+    pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let shown = path.to_string_lossy();
+        // Twice forced: one that was being made when we were killed is locked.
+        let removed = self.write(&["worktree", "remove", "--force", "--force", &shown], &[]);
+        if removed.is_err() && path.exists() {
+            std::fs::remove_dir_all(path)
+                .map_err(|error| crate::files::FileError::new("remove", path, error))?;
+        }
+        self.write(&["worktree", "prune", "--expire=now"], &[])
+    }
+
+    /// The worktrees below a directory.
+    pub fn worktrees_below(&self, directory: &Path) -> Result<Vec<Worktree>, GitError> {
+        let list = self.read(&["worktree", "list", "--porcelain", "-z"])?;
+        let paths = list.split('\0').filter_map(|line| line.strip_prefix("worktree "));
+        Ok(paths
+            .map(|path| Worktree { path: PathBuf::from(path) })
+            .filter(|worktree| worktree.path.starts_with(directory))
+            .collect())
+    }
+
+    /// Keeps these paths, as they stand in the tree, as a commit on top of
+    /// `base` under a reference. The index is left alone.
+    pub fn keep(
+        &self,
+        base: &str,
+        paths: &[String],
+        reference: &str,
+        message: &str,
+    ) -> Result<String, GitError> {
+        let index = self.scratch_index()?;
+        let index = index.path();
+        self.write_in(index, &["read-tree", base], &[])?;
+        // A nested repository is a directory to git and cannot be kept so.
+        let list = joined(paths.iter().filter(|path| !path.ends_with('/')));
+        self.write_in(index, &["update-index", "--add", "--remove", "-z", "--stdin"], &list)?;
+        let tree = self.write_in(index, &["write-tree"], &[])?;
+        let commit =
+            self.write_in(index, &["commit-tree", &tree, "-p", base, "-m", message], &[])?;
+        self.write(&["update-ref", reference, &commit], &[])?;
+        Ok(commit)
+    }
+
+    /// What HEAD and another commit come to together.
+    pub fn merge(&self, commit: &str) -> Result<Merge, GitError> {
+        let args =
+            ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", commit];
+        let run = process::run(self.command(&args), &[], BOUNDS);
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        let mut fields = text.split('\0').filter(|field| !field.is_empty());
+        match (&run.ended, fields.next()) {
+            (specum_core::verify::Ended::Code(0), Some(tree)) => {
+                Ok(Merge::Clean(tree.trim().to_owned()))
+            }
+            (specum_core::verify::Ended::Code(1), Some(tree)) => {
+                let paths = fields.map(str::to_owned).collect();
+                Ok(Merge::Conflict { paths, tree: tree.trim().to_owned() })
+            }
+            _ => Err(said(&args, &run)),
+        }
+    }
+
+    /// The paths in which a tree differs from HEAD.
+    pub fn differing(&self, tree: &str) -> Result<Vec<String>, GitError> {
+        let diff =
+            self.read(&["diff-tree", "-r", "--name-only", "-z", "--no-renames", "HEAD", tree])?;
+        Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// How a tree differs from HEAD at these paths, to be read.
+    pub fn difference(&self, tree: &str, paths: &[String]) -> Result<String, GitError> {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        self.read(
+            &[&["diff", "--no-color", "--no-ext-diff", "HEAD", tree, "--"], &paths[..]].concat(),
+        )
+    }
+
+    /// Puts a tree that was made from HEAD into index and files. Refuses, and
+    /// changes nothing, if a path is changed already that the tree changes.
+    pub fn put_in(&self, tree: &str) -> Result<(), GitError> {
+        // git compares times first, and a file that was only touched would be
+        // in the way. It fails for files that are changed, which is no matter.
+        let _ = self.write(&["update-index", "-q", "--refresh"], &[]);
+        self.write(&["read-tree", "-m", "-u", "HEAD", tree], &[])
+    }
+
+    /// Lets these paths be as they are at HEAD, in index and files. A file that
+    /// HEAD does not have is deleted.
+    pub fn take_out(&self, paths: &[String]) -> Result<(), GitError> {
+        // What git does not know by now is not there for `restore` to find.
+        let known = self.known(paths)?;
+        if !known.is_empty() {
+            let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+            self.write(
+                &[&["restore", "--source=HEAD", "--staged", "--worktree"], &from_list[..]].concat(),
+                &joined(known.iter()),
+            )?;
+        }
+        let status = self.status()?;
+        for path in paths.iter().filter(|path| status.changed.contains(path)) {
+            let file = self.root.join(path);
+            if let Err(error) = std::fs::remove_file(&file)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                return Err(crate::files::FileError::new("remove", &file, error).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of these paths are in the index or at HEAD.
+    fn known(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let mut known: Vec<String> = Vec::new();
+        for list in [
+            self.read(&["ls-files", "-z"])?,
+            self.read(&["ls-tree", "-r", "--name-only", "-z", "HEAD"])?,
+        ] {
+            let there: std::collections::HashSet<&str> = list.split('\0').collect();
+            known.extend(paths.iter().filter(|path| there.contains(path.as_str())).cloned());
+        }
+        known.sort();
+        known.dedup();
+        Ok(known)
+    }
+
+    /// The references below a prefix.
+    pub fn references(&self, prefix: &str) -> Result<Vec<String>, GitError> {
+        let list = self.read(&["for-each-ref", "--format=%(refname)", prefix])?;
+        Ok(list.lines().map(str::to_owned).collect())
+    }
+
+    /// Deletes a reference that may already be gone.
+    pub fn delete_reference(&self, reference: &str) -> Result<(), GitError> {
+        self.write(&["update-ref", "-d", reference], &[])
+    }
+
+    /// A place for an index that is nobody's.
+    fn scratch_index(&self) -> Result<tempfile::TempDir, GitError> {
+        let made = tempfile::Builder::new().prefix("specum-index-").tempdir();
+        made.map_err(|error| {
+            crate::files::FileError::new("create", &std::env::temp_dir(), error).into()
+        })
+    }
+
+    fn write_in(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<String, GitError> {
+        let mut command = self.command(args);
+        command.env("GIT_INDEX_FILE", index.join("index"));
+        // Ours, and never pushed: it must not fail for want of a name.
+        for name in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+            command.env(format!("{name}_NAME"), "specum");
+            command.env(format!("{name}_EMAIL"), "specum@localhost");
+        }
+        let run = process::run(command, input, BOUNDS);
+        if run.succeeded() {
+            Ok(String::from_utf8_lossy(&run.stdout).trim().to_owned())
+        } else {
+            Err(said(args, &run))
+        }
+    }
+}
+
+fn joined<'p>(paths: impl Iterator<Item = &'p String>) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_bytes());
+        list.push(0);
+    }
+    list
+}

@@ -1,0 +1,217 @@
+//! Programs that run long and talk much.
+//!
+//! Every byte goes to a log file; standard output comes back line by line,
+//! within bounds however long a line is. The program has ended when its process
+//! has: what it left running is ended, and a pipe that is held open is not
+//! waited for. Nobody has to read standard error for it to be kept.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use specum_core::verify::Ended;
+
+use super::{LAST_WORDS, Tail, WhenInterrupted, family, how_it_ended, not_started};
+use crate::process::{MARK, Mark};
+
+/// The longest line that is given back whole. Agents put whole files into one.
+const MAX_LINE: usize = 4 * 1024 * 1024;
+/// What is left of a longer one: its end, behind a sign that no format begins
+/// with.
+const KEPT_OF_LONG_LINE: usize = 64 * 1024;
+const CUT: &str = "…";
+/// How much of the standard error is given back: its end.
+const KEPT_STDERR: usize = 16 * 1024;
+/// How many lines wait to be read before the program is held up.
+const WAITING_LINES: usize = 4;
+
+/// What a program left behind.
+#[derive(Debug)]
+pub struct Streamed {
+    /// How it ended.
+    pub ended: Ended,
+    /// The end of its standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// A hold on a running program from another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Handle {
+    pid: Arc<AtomicU32>,
+    doomed: Arc<AtomicBool>,
+    pulse: Arc<AtomicBool>,
+}
+
+impl Handle {
+    /// Ends the program with everything below it; before it has started, keeps
+    /// it from running on.
+    pub fn end(&self) {
+        self.doomed.store(true, Ordering::SeqCst);
+        match self.pid.load(Ordering::SeqCst) {
+            0 => {}
+            pid => family::end(pid),
+        }
+    }
+
+    /// Whether the program has printed anything since this was asked last.
+    pub fn has_printed(&self) -> bool {
+        self.pulse.swap(false, Ordering::SeqCst)
+    }
+}
+
+enum Part {
+    Line(Vec<u8>),
+    Closed,
+    Ended(io::Result<ExitStatus>),
+}
+
+/// Runs a program to its end, with `input` on its standard input, every byte it
+/// prints in `log`, and each line of its standard output given to `read`.
+pub fn stream(
+    mut command: Command,
+    input: &[u8],
+    mark: &Mark,
+    log: &Arc<File>,
+    handle: &Handle,
+    mut read: impl FnMut(&[u8]),
+) -> Streamed {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env(MARK, mark.value());
+    let mut child = match family::start(&mut command, WhenInterrupted::End) {
+        Ok(child) => child,
+        Err(error) => {
+            return Streamed { ended: not_started(&command, &error), stderr: Vec::new() };
+        }
+    };
+    let pid = child.id();
+    handle.pid.store(pid, Ordering::SeqCst);
+    if handle.doomed.load(Ordering::SeqCst) {
+        family::end(pid);
+    }
+    let (parts, incoming) = mpsc::sync_channel(WAITING_LINES);
+    let stderr = Tail::shared(KEPT_STDERR);
+    if let Some(pipe) = child.stdout.take() {
+        let source = Source { pipe, log: Arc::clone(log), pulse: Arc::clone(&handle.pulse) };
+        read_lines(source, parts.clone());
+    }
+    if let Some(pipe) = child.stderr.take() {
+        let source = Source { pipe, log: Arc::clone(log), pulse: Arc::clone(&handle.pulse) };
+        keep_tail(source, Arc::clone(&stderr), parts.clone());
+    }
+    if let Some(mut pipe) = child.stdin.take() {
+        let input = input.to_vec();
+        // A program that does not read its input must not hold us up.
+        thread::spawn(move || pipe.write_all(&input));
+    }
+    thread::spawn(move || parts.send(Part::Ended(child.wait())));
+    let mut open_pipes = 2;
+    let status = loop {
+        match incoming.recv().expect("the waiting thread sends before it hangs up") {
+            Part::Line(line) => read(&line),
+            Part::Closed => open_pipes -= 1,
+            Part::Ended(status) => break status,
+        }
+    };
+    handle.pid.store(0, Ordering::SeqCst);
+    family::end(pid);
+    family::forget(pid);
+    family::end_left_by(Some(mark), family::running() == 0);
+    while open_pipes > 0 {
+        match incoming.recv_timeout(LAST_WORDS) {
+            Ok(Part::Line(line)) => read(&line),
+            Ok(Part::Closed | Part::Ended(_)) => open_pipes -= 1,
+            // Somebody who escaped us holds the pipe.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let ended = match status {
+        Ok(status) => how_it_ended(status),
+        Err(error) => Ended::NotStarted(error.to_string()),
+    };
+    let stderr = stderr.lock().expect("no reader panics").take();
+    Streamed { ended, stderr }
+}
+
+/// One end of a program's output.
+struct Source<P> {
+    pipe: P,
+    log: Arc<File>,
+    pulse: Arc<AtomicBool>,
+}
+
+impl<P: Read> Source<P> {
+    /// The next bytes, which are in the log by then.
+    fn read<'b>(&mut self, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+        let length = self.pipe.read(buffer).ok().filter(|length| *length > 0)?;
+        self.pulse.store(true, Ordering::SeqCst);
+        // A disk that is full must not end the agent's work.
+        let _ = (&*self.log).write_all(&buffer[..length]);
+        Some(&buffer[..length])
+    }
+}
+
+fn read_lines(mut source: Source<impl Read + Send + 'static>, parts: SyncSender<Part>) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        let mut line = Line::default();
+        'reading: while let Some(bytes) = source.read(&mut buffer) {
+            let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
+            while let Some(piece) = pieces.next() {
+                line.push(piece);
+                if pieces.peek().is_some() && parts.send(Part::Line(line.take())).is_err() {
+                    break 'reading;
+                }
+            }
+        }
+        if !line.bytes.is_empty() {
+            let _ = parts.send(Part::Line(line.take()));
+        }
+        let _ = parts.send(Part::Closed);
+    });
+}
+
+fn keep_tail(
+    mut source: Source<impl Read + Send + 'static>,
+    tail: Arc<Mutex<Tail>>,
+    parts: SyncSender<Part>,
+) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 16 * 1024];
+        while let Some(bytes) = source.read(&mut buffer) {
+            tail.lock().expect("no reader panics").push(bytes);
+        }
+        let _ = parts.send(Part::Closed);
+    });
+}
+
+/// A line that is being read.
+#[derive(Default)]
+struct Line {
+    bytes: Vec<u8>,
+    /// Whether its beginning is gone already.
+    cut: bool,
+}
+
+impl Line {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > MAX_LINE {
+            self.cut = true;
+            self.bytes.drain(..self.bytes.len() - KEPT_OF_LONG_LINE);
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        let bytes = std::mem::take(&mut self.bytes);
+        if std::mem::take(&mut self.cut) {
+            let end = &bytes[bytes.len().saturating_sub(KEPT_OF_LONG_LINE)..];
+            [CUT.as_bytes(), end].concat()
+        } else {
+            bytes
+        }
+    }
+}
