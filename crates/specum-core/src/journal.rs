@@ -158,6 +158,16 @@ pub enum Entry {
         /// How long it worked.
         millis: u64,
     },
+    /// An agent is about to be started for an attempt. What it leaves in the
+    /// tree, if nobody gets to judge it, is its own and nobody else's.
+    Launched {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// Who.
+        agent: String,
+    },
     /// What one start of an agent used.
     Charged {
         /// The task.

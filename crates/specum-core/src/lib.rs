@@ -15,12 +15,14 @@
 //!   read;
 //! - [`agent`] calls each agent and reads what it prints, [`event`] is what a
 //!   run tells while it works;
+//! - [`run`] decides for a headless run, [`budget`] is what a loop may use and has used;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats;
 //! - [`check`] is the lint of a task file.
 #![forbid(unsafe_code)]
 
 pub mod agent;
 pub mod brief;
+pub mod budget;
 pub mod check;
 pub mod claim;
 pub mod digest;
@@ -33,6 +35,7 @@ pub mod machine;
 pub mod plan;
 pub mod progress;
 pub mod prompt;
+pub mod run;
 pub mod settings;
 pub mod state;
 pub mod stop;

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::budget::Charge;
 use crate::line;
-use crate::plan::{self, Unit};
+use crate::plan::{self, Scope, Unit};
 use crate::progress::{Note, Section};
 use crate::state::{self, Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
@@ -48,6 +49,23 @@ pub enum Event {
         /// Why, in one sentence or a few.
         reason: String,
     },
+    /// The work of a batch's task passed by itself, but not on top of the
+    /// others': it is to be done again, alone. No failed attempt.
+    SetAside {
+        /// The task, by index.
+        index: usize,
+        /// Why, in one sentence or a few.
+        reason: String,
+    },
+    /// An agent was started and has ended, or the run has worked for a while.
+    Charge {
+        /// What it is charged with.
+        charge: Charge,
+        /// Time worked since the last charge.
+        millis: u64,
+    },
+    /// The run that worked the spec has ended.
+    Release,
     /// A person wants the loop to wait.
     Pause,
     /// A person lets it go on.
@@ -71,6 +89,12 @@ pub struct Start {
     pub driver: Driver,
     /// Who works.
     pub owner: Option<Owner>,
+    /// Most tokens.
+    pub max_tokens: Option<u64>,
+    /// Most dollars.
+    pub max_cost: Option<f64>,
+    /// Longest time of work, in milliseconds.
+    pub max_millis: Option<u64>,
 }
 
 /// What the caller has to do, in order.
@@ -122,20 +146,35 @@ pub enum Due {
     Blocked(String),
     /// Nothing: all attempts are used.
     Capped,
+    /// Nothing: a cap on tokens, dollars or time is reached, this one.
+    Spent(String),
+    /// Nothing: the tasks that were asked for are done, others are open.
+    ChosenDone,
     /// Nothing: every box is ticked.
     Complete,
 }
 
+/// The next unit of work, whether or not it may be begun.
+pub fn unit(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Unit {
+    plan::next(file, scope, |task| {
+        state.result_of(task.index, &task.name()).is_some_and(|result| result.set_aside > 0)
+    })
+}
+
 /// What is to be worked now.
-pub fn due(state: &State, file: &TaskFile<'_>, max_parallel: usize) -> Due {
+pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Due {
     // Completion first: a loop that finished with its last allowed attempt has
     // finished.
-    match plan::next(file, max_parallel) {
+    match unit(state, file, scope) {
+        Unit::Complete if plan::current(&file.tasks).is_some() => Due::ChosenDone,
         Unit::Complete => Due::Complete,
         _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
         _ if state.awaiting_approval => Due::Paused,
         _ if state.global_iteration >= state.max_global_iterations => Due::Capped,
-        unit => Due::Work(unit),
+        unit => match state.budget.exhausted(&[], 0) {
+            Some(why) => Due::Spent(why),
+            None => Due::Work(unit),
+        },
     }
 }
 
@@ -149,6 +188,16 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
         Event::Pass { index, unverified } => loop_.pass(index, unverified),
         Event::Fail { index, reason } => loop_.fail(index, &reason),
         Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
+        Event::SetAside { index, reason } => loop_.set_aside(index, &reason),
+        Event::Charge { charge, millis } => {
+            loop_.state.budget.spend(&charge);
+            loop_.state.budget.millis = loop_.state.budget.millis.saturating_add(millis);
+            Goes::On
+        }
+        Event::Release => {
+            loop_.state.owner = None;
+            Goes::On
+        }
         Event::Pause => {
             loop_.state.awaiting_approval = true;
             Goes::On
@@ -193,6 +242,10 @@ impl Loop<'_> {
         state.recovery_mode = start.recovery_mode.unwrap_or(state.recovery_mode);
         state.driver = start.driver;
         state.owner = start.owner;
+        let budget = &mut state.budget;
+        budget.max_tokens = start.max_tokens.or(budget.max_tokens);
+        budget.max_cost = start.max_cost.or(budget.max_cost);
+        budget.max_millis = start.max_millis.or(budget.max_millis);
         let room = State::default_global_cap(total, state.max_task_iterations);
         state.max_global_iterations = match start.max_global_iterations {
             Some(cap) => cap,
@@ -228,7 +281,7 @@ impl Loop<'_> {
 
     fn pass(&mut self, index: usize, unverified: bool) -> Goes {
         let task = &self.file.tasks[index];
-        let attempt = self.attempts(index) + 1;
+        let (attempt, attempts) = (self.number(index), self.attempts(index) + 1);
         let proof = if unverified { ", unverified" } else { "" };
         self.state.global_iteration += 1;
         self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
@@ -237,7 +290,7 @@ impl Loop<'_> {
             format!("- {} {} (attempt {attempt}{proof})", task.name(), short_title(&task.title)),
         );
         if self.in_batch(index) {
-            self.record(index, Status::Success, None, attempt);
+            self.record(index, Status::Success, None, attempts);
         } else {
             self.forget(index);
         }
@@ -254,14 +307,14 @@ impl Loop<'_> {
 
     fn fail(&mut self, index: usize, reason: &str) -> Goes {
         let task = &self.file.tasks[index];
-        let attempt = self.attempts(index) + 1;
+        let (attempt, attempts) = (self.number(index), self.attempts(index) + 1);
         let reason = one_line(reason);
         self.state.global_iteration += 1;
         if task.done {
             self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
         }
         self.note(Section::Failed, format!("- {} attempt {attempt}: {reason}", task.name()));
-        self.record(index, Status::Failed, Some(reason), attempt);
+        self.record(index, Status::Failed, Some(reason), attempts);
         if self.state.parallel_group.is_none() {
             self.mend_exhausted();
         } else if self.end_batch_if_resolved() {
@@ -275,6 +328,26 @@ impl Loop<'_> {
         self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
         self.record(index, Status::Failed, None, attempt.saturating_sub(1));
         self.fail(index, reason)
+    }
+
+    fn set_aside(&mut self, index: usize, reason: &str) -> Goes {
+        let task = &self.file.tasks[index];
+        let (attempt, attempts) = (self.number(index), self.attempts(index));
+        let reason = one_line(reason);
+        // Every attempt counts towards the cap of the loop.
+        self.state.global_iteration += 1;
+        self.note(
+            Section::Failed,
+            format!("- {} attempt {attempt} is done again, alone: {reason}", task.name()),
+        );
+        self.record(index, Status::Failed, Some(reason), attempts);
+        if let Some(result) = self.state.task_results.get_mut(&index) {
+            result.set_aside += 1;
+        }
+        if self.end_batch_if_resolved() {
+            self.effects.push(Effect::Signal(Signal::BatchComplete));
+        }
+        Goes::On
     }
 
     /// Gives every task that has used its attempts a fix task, or blocks. Never
@@ -388,8 +461,20 @@ impl Loop<'_> {
 
     fn record(&mut self, index: usize, status: Status, error: Option<String>, attempts: u64) {
         let id = self.file.tasks[index].name();
+        let set_aside = self.times_set_aside(index);
         self.forget(index);
-        self.state.task_results.insert(index, TaskResult { status, error, attempts, id });
+        let result = TaskResult { status, error, attempts, set_aside, id };
+        self.state.task_results.insert(index, result);
+    }
+
+    fn times_set_aside(&self, index: usize) -> u64 {
+        let name = self.file.tasks[index].name();
+        self.state.result_of(index, &name).map_or(0, |result| result.set_aside)
+    }
+
+    /// The number of the attempt that has just ended.
+    fn number(&self, index: usize) -> u64 {
+        self.attempts(index) + self.times_set_aside(index) + 1
     }
 
     fn forget(&mut self, index: usize) {

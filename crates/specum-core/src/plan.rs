@@ -33,13 +33,33 @@ impl Unit {
     }
 }
 
-/// The next unit of work.
-pub fn next(file: &TaskFile<'_>, max_parallel: usize) -> Unit {
-    let Some(index) = current(&file.tasks) else { return Unit::Complete };
+/// What a person wants worked, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// How many tasks of a parallel group run at once.
+    pub max_parallel: usize,
+    /// The names of the tasks that are to be worked; empty: all.
+    pub only: Vec<String>,
+}
+
+impl Scope {
+    /// Every task, so many at once.
+    pub fn all(max_parallel: usize) -> Scope {
+        Scope { max_parallel, only: Vec::new() }
+    }
+
+    fn holds(&self, task: &Task) -> bool {
+        self.only.is_empty() || self.only.contains(&task.name())
+    }
+}
+
+/// The next unit of work. What is to run `alone` joins no group.
+pub fn next(file: &TaskFile<'_>, scope: &Scope, alone: impl Fn(&Task) -> bool) -> Unit {
+    let Some(index) = first(&file.tasks, |task| scope.holds(task)) else { return Unit::Complete };
     match file.tasks[index].mode() {
         Mode::Verify => Unit::Verify(index),
         Mode::Sequential => Unit::Sequential(index),
-        Mode::Parallel => match group(file, index, max_parallel) {
+        Mode::Parallel => match group(file, index, scope, alone) {
             alone if alone.len() < 2 => Unit::Sequential(index),
             group => Unit::Parallel(group),
         },
@@ -48,7 +68,11 @@ pub fn next(file: &TaskFile<'_>, max_parallel: usize) -> Unit {
 
 /// The index of the next task: the first open one, or the fix it waits for.
 pub fn current(tasks: &[Task]) -> Option<usize> {
-    let mut index = tasks.iter().position(|task| !task.done)?;
+    first(tasks, |_| true)
+}
+
+fn first(tasks: &[Task], asked_for: impl Fn(&Task) -> bool) -> Option<usize> {
+    let mut index = tasks.iter().position(|task| !task.done && asked_for(task))?;
     let mut seen = vec![index];
     while let Some(fix) = open_fix_of(tasks, &tasks[index]) {
         // Two tasks that claim to fix each other: whichever, but not for ever.
@@ -69,18 +93,27 @@ fn open_fix_of(tasks: &[Task], task: &Task) -> Option<usize> {
 
 /// The open `[P]` tasks that follow one another from `start`, in one phase and
 /// without a file in common.
-fn group(file: &TaskFile<'_>, start: usize, max_parallel: usize) -> Vec<usize> {
+fn group(
+    file: &TaskFile<'_>,
+    start: usize,
+    scope: &Scope,
+    alone: impl Fn(&Task) -> bool,
+) -> Vec<usize> {
+    if alone(&file.tasks[start]) {
+        return vec![start];
+    }
     let phase = file.tasks[start].phase;
     let mut group = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     for task in &file.tasks[start..] {
-        if task.done {
+        if task.done || (task.mode() == Mode::Parallel && !scope.holds(task)) {
             continue;
         }
         let waits = open_fix_of(&file.tasks, task).is_some();
         let files = file.fields(task).files;
         let shared = files.iter().any(|path| taken.contains(path));
-        if group.len() == max_parallel
+        if group.len() == scope.max_parallel
+            || alone(task)
             || task.phase != phase
             || task.mode() != Mode::Parallel
             || waits
@@ -99,7 +132,7 @@ mod tests {
     use super::*;
 
     fn unit(text: &str) -> Unit {
-        next(&TaskFile::scan(text.as_bytes()), DEFAULT_MAX_PARALLEL)
+        next(&TaskFile::scan(text.as_bytes()), &Scope::all(DEFAULT_MAX_PARALLEL), |_| false)
     }
 
     #[test]
@@ -130,8 +163,36 @@ mod tests {
     #[test]
     fn a_group_has_at_most_max_parallel_tasks() {
         let text: String = (1..9).map(|n| format!("- [ ] 1.{n} [P] t\n")).collect();
-        assert_eq!(next(&TaskFile::scan(text.as_bytes()), 3), Unit::Parallel(vec![0, 1, 2]));
-        assert_eq!(next(&TaskFile::scan(text.as_bytes()), 1), Unit::Sequential(0));
+        let at_once = |most| next(&TaskFile::scan(text.as_bytes()), &Scope::all(most), |_| false);
+        assert_eq!(at_once(3), Unit::Parallel(vec![0, 1, 2]));
+        assert_eq!(at_once(1), Unit::Sequential(0));
+    }
+
+    #[test]
+    fn only_the_tasks_that_were_asked_for_are_worked() {
+        let text = "- [ ] 1.1 a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n- [ ] 1.5 e\n";
+        let only = |names: &[&str]| {
+            let only = names.iter().map(|&name| name.to_owned()).collect();
+            let scope = Scope { only, ..Scope::all(5) };
+            next(&TaskFile::scan(text.as_bytes()), &scope, |_| false)
+        };
+        assert_eq!(only(&["1.5", "1.2"]), Unit::Sequential(1));
+        assert_eq!(only(&["1.2", "1.4"]), Unit::Parallel(vec![1, 3]));
+        assert_eq!(only(&["9.9"]), Unit::Complete);
+        let fix = "- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.2.1 [FIX 1.2] c\n";
+        let scope = Scope { only: vec!["1.2".into()], ..Scope::all(5) };
+        assert_eq!(next(&TaskFile::scan(fix.as_bytes()), &scope, |_| false), Unit::Sequential(2));
+    }
+
+    #[test]
+    fn what_runs_alone_joins_no_group() {
+        let text = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n";
+        let with_alone = |name: &str| {
+            next(&TaskFile::scan(text.as_bytes()), &Scope::all(5), |task| task.name() == name)
+        };
+        assert_eq!(with_alone("1.1"), Unit::Sequential(0));
+        assert_eq!(with_alone("1.2"), Unit::Sequential(0));
+        assert_eq!(with_alone("1.3"), Unit::Parallel(vec![0, 1]));
     }
 
     #[test]

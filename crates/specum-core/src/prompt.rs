@@ -243,7 +243,10 @@ pub fn waiting(due: &Due) -> String {
         Due::Capped => {
             "All attempts are used. Look into .progress.md, then `specum implement` goes on.".into()
         }
-        Due::Work(_) | Due::Complete => String::new(),
+        Due::Spent(why) => {
+            format!("{why}. Go on with a higher cap: `specum run` takes it as an option.")
+        }
+        Due::ChosenDone | Due::Work(_) | Due::Complete => String::new(),
     }
 }
 
@@ -401,7 +404,13 @@ mod tests {
         let file = TaskFile::scan(text.as_bytes());
         let mut state = State::new(file.tasks.len());
         state.global_iteration = 7;
-        continuation(SPEC, &state, Some(&file), &plan::next(&file, 5), notice)
+        continuation(
+            SPEC,
+            &state,
+            Some(&file),
+            &plan::next(&file, &plan::Scope::all(5), |_| false),
+            notice,
+        )
     }
 
     #[test]
@@ -470,8 +479,13 @@ mod tests {
         ] {
             for notice in [Notice::None, Notice::StillOpen, Notice::Stalled { times: 1, most: 2 }] {
                 let file = TaskFile::scan(text.as_bytes());
-                let prompt =
-                    continuation(spec, &State::new(5), Some(&file), &plan::next(&file, 5), notice);
+                let prompt = continuation(
+                    spec,
+                    &State::new(5),
+                    Some(&file),
+                    &plan::next(&file, &plan::Scope::all(5), |_| false),
+                    notice,
+                );
                 assert!(
                     prompt.len() - text.len() < 2048,
                     "{} {notice:?}",

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::budget::Budget;
+
 /// The newest format this version writes. A file with a higher
 /// `formatVersion` is read but never overwritten.
 pub const FORMAT_VERSION: u64 = 1;
@@ -157,9 +159,25 @@ pub struct TaskResult {
     /// Attempts that ended with a verdict.
     #[serde(default)]
     pub attempts: u64,
+    /// How often its work did not fit on top of the others'. Such a task runs
+    /// alone.
+    #[serde(default, rename = "setAside", skip_serializing_if = "is_zero")]
+    pub set_aside: u64,
     /// The task's name. Positions shift when a task is inserted; names do not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
+}
+
+impl TaskResult {
+    /// The number of the next attempt. What was set aside has been an attempt,
+    /// though none that failed.
+    pub fn next_attempt(&self) -> u64 {
+        self.attempts + self.set_aside + 1
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The fix tasks of one original.
@@ -202,6 +220,8 @@ pub struct State {
     pub owner: Option<Owner>,
     /// Why the loop cannot go on by itself.
     pub blocked: Option<String>,
+    /// Caps and expenses.
+    pub budget: Budget,
     pub format_version: u64,
     /// The file as it was read.
     found: Map<String, Value>,
@@ -283,6 +303,7 @@ impl State {
             },
             owner: read.typed("owner")?,
             blocked: read.text("blocked")?.map(str::to_owned),
+            budget: read.typed("budget")?.unwrap_or_default(),
             format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
             found,
         })
@@ -344,6 +365,7 @@ impl State {
             ("driver", Some(json(driver))),
             ("owner", self.owner.as_ref().map(json)),
             ("blocked", self.blocked.as_ref().map(json)),
+            ("budget", (self.budget != Budget::default()).then(|| json(&self.budget))),
         ]
     }
 

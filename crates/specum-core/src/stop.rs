@@ -8,7 +8,8 @@ use crate::claim;
 use crate::digest::Digest;
 use crate::guard::{self, Guard, Leave, Memory};
 use crate::hook::{Input, Output};
-use crate::plan::{self, Unit};
+use crate::machine;
+use crate::plan::{Scope, Unit};
 use crate::prompt::{self, Notice, Place, Spec};
 use crate::state::{Corrupt, Driver, Owner, Phase, Process, State};
 use crate::tasks::TaskFile;
@@ -193,7 +194,7 @@ impl Scene<'_> {
                 system_message: format!("Ralph-specum: max iterations ({cap}) reached"),
             },
             stderr: vec![
-                self.stopped_line(state, Place::of(state, &self.unit())),
+                self.stopped_line(state, Place::of(state, &self.unit(state))),
                 format!(
                     "[ralph-specum] ERROR: Maximum global iterations ({cap}) reached. \
                      Review .progress.md for failure patterns."
@@ -215,7 +216,7 @@ impl Scene<'_> {
     }
 
     fn continuation(&self, state: &State, notice: Notice) -> Decision {
-        let unit = self.unit();
+        let unit = self.unit(state);
         let place = Place::of(state, &unit);
         self.guarded(
             state,
@@ -226,8 +227,9 @@ impl Scene<'_> {
         )
     }
 
-    fn unit(&self) -> Unit {
-        self.tasks.map_or(Unit::Complete, |file| plan::next(file, self.max_parallel))
+    fn unit(&self, state: &State) -> Unit {
+        let scope = Scope::all(self.max_parallel);
+        self.tasks.map_or(Unit::Complete, |file| machine::unit(state, file, &scope))
     }
 
     fn stopped_line(&self, state: &State, place: Place) -> String {

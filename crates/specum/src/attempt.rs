@@ -20,16 +20,16 @@ use specum_core::claim;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine::{self, Due, Event, Start};
-use specum_core::plan;
+use specum_core::plan::{self, Scope};
 use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
-use specum_core::state::{Owner, State};
+use specum_core::state::{Owner, State, TaskResult};
 use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 use thiserror::Error;
 
 pub use self::history::{Delegation, History};
-pub use self::judge::{By, Judged};
+pub use self::judge::{By, Judged, Tried, Work};
 use self::tree::Tree;
 use crate::files::FileError;
 use crate::git::{Git, GitError};
@@ -69,8 +69,8 @@ pub enum AttemptError {
         /// Who.
         by: String,
     },
-    /// A session that does not own the spec has asked.
-    #[error("this session does not work {0} any more")]
+    /// Somebody who does not own the spec has asked.
+    #[error("somebody else works {0} by now")]
     NotYours(String),
     /// The attempt began on another branch.
     #[error(
@@ -96,7 +96,8 @@ pub struct Workspace {
     pub store: Store,
     /// The repository, or why there is none.
     pub git: Result<Git, String>,
-    max_parallel: usize,
+    /// What is to be worked, and how many at once.
+    pub scope: Scope,
 }
 
 /// An attempt that has begun.
@@ -160,8 +161,8 @@ impl Workspace {
             Err(error) if !error.means_no_repository() => return Err(error.into()),
             other => other.map_err(|error| error.to_string()),
         };
-        let max_parallel = if git.is_ok() { project.settings.max_parallel } else { 1 };
-        Ok(Workspace { store: Store::of(&spec), git, max_parallel, spec })
+        let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
+        Ok(Workspace { store: Store::of(&spec), git, scope, spec })
     }
 
     /// Starts the loop, or starts it again with what it has learned. A state
@@ -223,7 +224,7 @@ impl Workspace {
             return Err(AttemptError::NoTasks(self.spec.shown.clone()));
         }
         let file = view.file();
-        let unit = match machine::due(state, &file, self.max_parallel) {
+        let unit = match machine::due(state, &file, &self.scope) {
             Due::Work(unit) => unit,
             Due::Complete => {
                 let step = machine::step(state, &file, Event::Complete);
@@ -371,7 +372,7 @@ fn opening(
     let name = task.name();
     Opened {
         key: task.key(),
-        attempt: state.result_of(index, &name).map_or(0, |result| result.attempts) + 1,
+        attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),
         role: role(task.mode()),
         at: Timestamp::now().to_string(),

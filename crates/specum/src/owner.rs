@@ -20,6 +20,12 @@ pub fn current<'a>(state: Option<&'a State>, memory: &'a Memory) -> Option<&'a O
     in_state.filter(alive).or(memory.owner.as_ref().filter(alive))
 }
 
+/// Whether this very process works the spec.
+pub fn is_this_run(state: &State) -> bool {
+    let me = process::me();
+    matches!(&state.owner, Some(Owner::Runner { process }) if *process == me)
+}
+
 /// Whether an owner is this session.
 pub fn is_session(owner: &Owner, session: &str) -> bool {
     matches!(owner, Owner::Session { session_id, .. } if session_id == session)

@@ -23,7 +23,7 @@ pub use self::family::{
     MARK, Mark, WhenInterrupted, adopt_orphans, clean_up_when_interrupted, end_everything,
     end_survivors, remove_when_interrupted, tell_when_interrupted,
 };
-pub use self::stream::{Handle, Streamed, stream};
+pub use self::stream::{Handle, Printed, Streamed, stream};
 
 /// How much of a check's output is kept: its end.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -200,6 +200,12 @@ pub fn is_alive(process: &Process) -> bool {
         Some(started) => process.started.is_empty() || started == process.started,
         None => false,
     }
+}
+
+/// This process.
+pub fn me() -> Process {
+    let pid = std::process::id();
+    Process { pid, started: start_of(pid).unwrap_or_default() }
 }
 
 /// The host that started this hook. Hosts run hooks directly or through a

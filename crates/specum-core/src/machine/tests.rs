@@ -43,7 +43,7 @@ impl World {
     }
 
     fn due(&self) -> Due {
-        due(&self.state, &TaskFile::scan(&self.text), 5)
+        due(&self.state, &TaskFile::scan(&self.text), &Scope::all(5))
     }
 
     fn at(&self) -> (usize, u64, u64) {
@@ -342,4 +342,34 @@ proptest::proptest! {
             proptest::prop_assert_eq!(again.render(), state.render());
         }
     }
+}
+
+#[test]
+fn what_does_not_fit_on_top_of_the_others_runs_again_alone_and_has_not_failed() {
+    let mut world = World::new("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n");
+    world.happen(Event::Open(vec![0, 1, 2]));
+    world.pass(0);
+    world.happen(Event::SetAside { index: 1, reason: "conflict in x".into() });
+    assert_eq!(world.pass(2), [Signal::TaskComplete, Signal::BatchComplete]);
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
+    assert_eq!(world.at(), (1, 1, 4), "three attempts in all, none of them failed");
+    assert_eq!(world.state.task_results[&1].next_attempt(), 2);
+    world.pass(1);
+    assert_eq!(world.told[2], "- 1.2 attempt 1 is done again, alone: conflict in x");
+    assert!(world.told.contains(&"- 1.2 b (attempt 2)".to_owned()));
+    assert_eq!(world.due(), Due::Complete);
+}
+
+#[test]
+fn a_cap_that_is_reached_ends_the_loop_and_a_higher_one_lets_it_go_on() {
+    let mut world = World::new(THREE);
+    world.happen(Event::Start(Start { max_tokens: Some(100), ..Start::default() }));
+    let charge = Charge { tokens: Some(100), ..Charge::default() };
+    world.happen(Event::Charge { charge, millis: 5 });
+    assert!(matches!(world.due(), Due::Spent(why) if why.contains("--max-tokens")));
+    world.happen(Event::Start(Start::default()));
+    assert!(matches!(world.due(), Due::Spent(_)), "a start without a word changes no cap");
+    world.happen(Event::Start(Start { max_tokens: Some(101), ..Start::default() }));
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
+    assert_eq!(world.state.budget.millis, 5);
 }

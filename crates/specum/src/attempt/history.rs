@@ -29,7 +29,10 @@ impl<'a> History<'a> {
     /// if it passed since.
     pub fn last_failure(self, key: &TaskKey) -> Option<(Vec<String>, String)> {
         self.0.iter().rev().find_map(|record| match &record.entry {
-            Entry::Failed { task, reasons, output, .. } if task.id == key.id => {
+            Entry::Failed { task, reasons, output, .. }
+            | Entry::SetAside { task, reasons, output, .. }
+                if task.id == key.id =>
+            {
                 Some(Some((reasons.clone(), output.clone())))
             }
             Entry::Passed { task, .. } if task.id == key.id => Some(None),
@@ -165,7 +168,11 @@ fn is_same(one: &TaskKey, other: &TaskKey) -> bool {
 pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
     for record in journal.iter().rev() {
         match &record.entry {
-            Entry::Passed { task, .. } | Entry::Failed { task, .. } if task.id == key.id => {
+            Entry::Passed { task, .. }
+            | Entry::Failed { task, .. }
+            | Entry::SetAside { task, .. }
+                if task.id == key.id =>
+            {
                 return None;
             }
             Entry::Cancelled | Entry::Completed { .. } => return None,

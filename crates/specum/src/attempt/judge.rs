@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use specum_core::agent::Trouble;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
@@ -35,6 +36,35 @@ pub enum By<'a> {
     /// The same for an executor that has ended long ago, as the others of its
     /// batch have.
     Batch(&'a str),
+    /// A run's, which must own the spec when the verdict is written.
+    Run,
+    /// A run's, for work that has passed by itself and is now tried on top of
+    /// the others': if only the check fails, it is set aside.
+    OnTop,
+}
+
+/// What an attempt came to, as far as it is known before it is judged.
+#[derive(Debug, Default)]
+pub struct Work<'a> {
+    /// What the executor said at the end.
+    pub result: &'a str,
+    /// What it changed; `None`: whatever is different in the tree now.
+    pub changed: Option<Vec<String>>,
+    /// What became of the Verify command, if it has run already.
+    pub check: Option<CheckRun>,
+}
+
+/// Work that was looked at where it was done, beside the user's tree.
+#[derive(Debug)]
+pub struct Tried {
+    /// What the layers say.
+    pub verdict: Verdict,
+    /// The kind of failure, in one word; empty if it passed.
+    pub class: String,
+    /// The end of the Verify command's output.
+    pub output: String,
+    /// What the attempt has left in the user's tree.
+    pub left: Vec<String>,
 }
 
 /// An attempt that was judged.
@@ -49,6 +79,9 @@ pub struct Judged {
     /// Whether the executor is to mend it within the same attempt; then nothing
     /// has been decided.
     pub sent_back: bool,
+    /// Whether the work does not fit on top of the others': it is done again,
+    /// and has not failed.
+    pub set_aside: bool,
     /// The kind of failure, in one word; empty if it passed.
     pub class: String,
     /// The end of the Verify command's output.
@@ -77,6 +110,7 @@ impl Judged {
             class: verdict.class().to_owned(),
             verdict,
             sent_back: false,
+            set_aside: false,
             output: String::new(),
             commit: None,
             signals: Vec::new(),
@@ -97,6 +131,16 @@ struct Found<'a> {
 impl Workspace {
     /// Judges an attempt by its result and by what stands now.
     pub fn judge(&self, opened: &Opened, result: &str, by: By<'_>) -> Result<Judged, AttemptError> {
+        self.judge_work(opened, Work { result, ..Work::default() }, by)
+    }
+
+    /// The same, with what is known already.
+    pub fn judge_work(
+        &self,
+        opened: &Opened,
+        work: Work<'_>,
+        by: By<'_>,
+    ) -> Result<Judged, AttemptError> {
         self.complete_commits()?;
         // One check at a time: two builds in one tree break each other. Held
         // until the commit is made, so that nobody takes the loop for finished
@@ -104,14 +148,21 @@ impl Workspace {
         let _turn = self.store.check_turn()?;
         // Before the check, which may leave files of its own.
         let tree = self.tree()?;
-        let changed = self.changed_by(opened, &tree)?;
+        let changed = match work.changed {
+            Some(changed) => changed,
+            None => self.changed_by(opened, &tree)?,
+        };
         let branch = tree.branch;
-        let check = run_check(&opened.fields(), &self.spec.root);
+        let check = work.check.unwrap_or_else(|| run_check(&opened.fields(), &self.spec.root));
+        let found = Found { result: work.result, changed, branch, check };
         let locked = self.store.lock()?;
-        let (mut judged, step) =
-            self.decide(&locked, opened, Found { result, changed, branch, check }, by)?;
+        let (mut judged, step) = self.decide(&locked, opened, found, by)?;
         let Some(step) = step else { return Ok(judged) };
         judged.signals = signals(&step);
+        if judged.set_aside {
+            locked.write_step(set_aside(opened, &judged), &step)?;
+            return Ok(judged);
+        }
         if !judged.verdict.passed() {
             locked.write_step(failed(opened, &judged), &step)?;
             return Ok(judged);
@@ -157,9 +208,7 @@ impl Workspace {
         });
         let foreign = foreign_ticks(&file, opened, History(&journal));
         let mut judged = Judged::new(opened, verdict, found.changed, &foreign);
-        if let CheckRun::Ran { output, .. } = &found.check {
-            line::tail(output, KEPT_EVIDENCE).clone_into(&mut judged.output);
-        }
+        judged.output = evidence(&found.check);
         let sent_back = History(&journal).sent_back(opened);
         if matches!(by, By::Executor(_)) && can_mend(&judged.verdict, sent_back) {
             locked.record(Entry::SentBack {
@@ -175,8 +224,11 @@ impl Workspace {
             locked.record(failed(opened, &judged))?;
             return Ok((judged, None));
         };
+        judged.set_aside = by == By::OnTop && only_the_check_failed(&judged.verdict);
         let event = if judged.verdict.passed() {
             Event::Pass { index, unverified: judged.verdict.unverified }
+        } else if judged.set_aside {
+            Event::SetAside { index, reason: judged.verdict.reason() }
         } else {
             Event::Fail { index, reason: judged.verdict.reason() }
         };
@@ -207,27 +259,108 @@ impl Workspace {
     /// Ends an attempt as failed on somebody's word, without a check: whoever
     /// worked it broke off.
     pub fn give_up(&self, opened: &Opened, reason: &str) -> Result<Judged, AttemptError> {
-        let changed = self.changed_by(opened, &self.tree()?)?;
+        let left = self.changed_by(opened, &self.tree()?)?;
+        let message = line::head(reason, KEPT_EVIDENCE).to_owned();
+        let failures = vec![Failure { layer: Layer::Signal, message }];
+        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let class = verdict.class().to_owned();
+        self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Verb)
+    }
+
+    /// Ends an attempt of a run as failed, for a reason that lies with the
+    /// agent.
+    pub fn give_up_on(
+        &self,
+        opened: &Opened,
+        trouble: &Trouble,
+        left: Vec<String>,
+    ) -> Result<Judged, AttemptError> {
+        let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
+        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let class = trouble.class().to_owned();
+        self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Run)
+    }
+
+    /// Looks at work where it was done, in a tree beside the user's.
+    pub fn try_work(
+        &self,
+        opened: &Opened,
+        result: &str,
+        root: &Path,
+        changed: &[String],
+    ) -> Tried {
+        let check = run_check(&opened.fields(), root);
+        let files = self.in_repository(opened.fields().files);
+        let block = line::readable(&opened.block);
+        let verdict = verify::judge(&Evidence {
+            role: opened.role,
+            result,
+            block_before: block.as_bytes(),
+            block_after: Some(block.as_bytes()),
+            check: check.clone(),
+            files: &files,
+            changed,
+            commit: CommitRun::NotApplicable,
+        });
+        let class = verdict.class().to_owned();
+        Tried { verdict, class, output: evidence(&check), left: Vec::new() }
+    }
+
+    /// What becomes of the Verify command in the user's tree, now.
+    pub fn check(&self, opened: &Opened) -> Result<CheckRun, AttemptError> {
+        let _turn = self.store.check_turn()?;
+        Ok(run_check(&opened.fields(), &self.spec.root))
+    }
+
+    /// Sets an attempt aside whose work does not even fit into the files.
+    pub fn set_aside(
+        &self,
+        opened: &Opened,
+        reason: String,
+        output: String,
+    ) -> Result<Judged, AttemptError> {
+        let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
+        let verdict = Verdict { failures, unverified: false, outside: Vec::new() };
+        let class = "conflict".to_owned();
+        self.end(opened, Tried { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
+            Event::SetAside { index, reason }
+        })
+    }
+
+    /// Ends an attempt as failed.
+    pub fn fail(&self, opened: &Opened, tried: Tried, by: By<'_>) -> Result<Judged, AttemptError> {
+        let reason = tried.verdict.reason();
+        self.end(opened, tried, by, |index| Event::Fail { index, reason })
+    }
+
+    fn end(
+        &self,
+        opened: &Opened,
+        tried: Tried,
+        by: By<'_>,
+        event: impl FnOnce(usize) -> Event,
+    ) -> Result<Judged, AttemptError> {
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
         let journal = self.store.read_journal()?;
-        self.is_still_open(state, opened, By::Verb, &journal)?;
+        self.is_still_open(state, opened, by, &journal)?;
         let (tasks::Found::Same(index) | tasks::Found::Retitled(index)) = file.find(&opened.key)
         else {
             return Err(AttemptError::NoTask(opened.key.id.clone()));
         };
-        let message = line::head(reason, KEPT_EVIDENCE).to_owned();
-        let failures = vec![Failure { layer: Layer::Signal, message }];
         let foreign = foreign_ticks(&file, opened, History(&journal));
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
-        let mut judged = Judged::new(opened, verdict, changed, &foreign);
-        let event = Event::Fail { index, reason: judged.verdict.reason() };
+        let mut judged = Judged::new(opened, tried.verdict, tried.left, &foreign);
+        (judged.class, judged.output) = (tried.class, tried.output);
+        let event = event(index);
+        judged.set_aside = matches!(event, Event::SetAside { .. });
         let step = without_foreign_ticks(state, &file, event, &foreign);
         judged.signals = signals(&step);
-        locked.write_step(failed(opened, &judged), &step)?;
+        let entry =
+            if judged.set_aside { set_aside(opened, &judged) } else { failed(opened, &judged) };
+        locked.write_step(entry, &step)?;
         Ok(judged)
     }
 
@@ -250,7 +383,10 @@ impl Workspace {
             {
                 Err(AttemptError::NotYours(self.spec.name.clone()))
             }
-            By::Executor(_) | By::Batch(_) | By::Verb => Ok(()),
+            By::Run | By::OnTop if !owner::is_this_run(state) => {
+                Err(AttemptError::NotYours(self.spec.name.clone()))
+            }
+            By::Executor(_) | By::Batch(_) | By::Verb | By::Run | By::OnTop => Ok(()),
         }
     }
 
@@ -346,6 +482,28 @@ pub(super) fn failed(opened: &Opened, judged: &Judged) -> Entry {
         output: judged.output.clone(),
         millis: millis_since(&opened.at),
     }
+}
+
+fn set_aside(opened: &Opened, judged: &Judged) -> Entry {
+    Entry::SetAside {
+        task: opened.key.clone(),
+        attempt: opened.attempt,
+        reasons: reasons(&judged.verdict),
+        output: judged.output.clone(),
+    }
+}
+
+/// The end of what a check printed.
+fn evidence(check: &CheckRun) -> String {
+    match check {
+        CheckRun::Ran { output, .. } => line::tail(output, KEPT_EVIDENCE).to_owned(),
+        CheckRun::Unverified => String::new(),
+    }
+}
+
+/// Whether the work itself may be good and only the ground has moved.
+fn only_the_check_failed(verdict: &Verdict) -> bool {
+    !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
 }
 
 fn run_check(fields: &Fields, root: &Path) -> CheckRun {

@@ -62,6 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             DrivenBy::Hook => Driver::Hook,
             DrivenBy::RalphLoop => Driver::RalphLoop,
         },
+        ..Start::default()
     })?;
     let cap = view.state.as_ref().map_or(0, |state| state.max_global_iterations);
     hand_over(&workspace, args.driver, session.as_deref(), cap)?;

@@ -43,7 +43,6 @@ pub struct Streamed {
 pub struct Handle {
     pid: Arc<AtomicU32>,
     doomed: Arc<AtomicBool>,
-    pulse: Arc<AtomicBool>,
 }
 
 impl Handle {
@@ -56,28 +55,34 @@ impl Handle {
             pid => family::end(pid),
         }
     }
+}
 
-    /// Whether the program has printed anything since this was asked last.
-    pub fn has_printed(&self) -> bool {
-        self.pulse.swap(false, Ordering::SeqCst)
-    }
+/// Something a program has printed.
+#[derive(Debug, Clone, Copy)]
+pub enum Printed<'a> {
+    /// A line of its standard output, without its end.
+    Line(&'a [u8]),
+    /// Part of a line, or something on its standard error.
+    Noise,
 }
 
 enum Part {
     Line(Vec<u8>),
+    Noise,
     Closed,
     Ended(io::Result<ExitStatus>),
 }
 
 /// Runs a program to its end, with `input` on its standard input, every byte it
-/// prints in `log`, and each line of its standard output given to `read`.
+/// prints in `log`, and each line of its standard output given to `read`. Asked
+/// to end by its `handle`, it ends at once.
 pub fn stream(
     mut command: Command,
     input: &[u8],
     mark: &Mark,
     log: &Arc<File>,
     handle: &Handle,
-    mut read: impl FnMut(&[u8]),
+    mut read: impl FnMut(Printed<'_>),
 ) -> Streamed {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env(MARK, mark.value());
@@ -95,12 +100,10 @@ pub fn stream(
     let (parts, incoming) = mpsc::sync_channel(WAITING_LINES);
     let stderr = Tail::shared(KEPT_STDERR);
     if let Some(pipe) = child.stdout.take() {
-        let source = Source { pipe, log: Arc::clone(log), pulse: Arc::clone(&handle.pulse) };
-        read_lines(source, parts.clone());
+        read_lines(Source { pipe, log: Arc::clone(log) }, parts.clone());
     }
     if let Some(pipe) = child.stderr.take() {
-        let source = Source { pipe, log: Arc::clone(log), pulse: Arc::clone(&handle.pulse) };
-        keep_tail(source, Arc::clone(&stderr), parts.clone());
+        keep_tail(Source { pipe, log: Arc::clone(log) }, Arc::clone(&stderr), parts.clone());
     }
     if let Some(mut pipe) = child.stdin.take() {
         let input = input.to_vec();
@@ -111,7 +114,8 @@ pub fn stream(
     let mut open_pipes = 2;
     let status = loop {
         match incoming.recv().expect("the waiting thread sends before it hangs up") {
-            Part::Line(line) => read(&line),
+            Part::Line(line) => read(Printed::Line(&line)),
+            Part::Noise => read(Printed::Noise),
             Part::Closed => open_pipes -= 1,
             Part::Ended(status) => break status,
         }
@@ -122,7 +126,8 @@ pub fn stream(
     family::end_left_by(Some(mark), family::running() == 0);
     while open_pipes > 0 {
         match incoming.recv_timeout(LAST_WORDS) {
-            Ok(Part::Line(line)) => read(&line),
+            Ok(Part::Line(line)) => read(Printed::Line(&line)),
+            Ok(Part::Noise) => {}
             Ok(Part::Closed | Part::Ended(_)) => open_pipes -= 1,
             // Somebody who escaped us holds the pipe.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
@@ -140,14 +145,12 @@ pub fn stream(
 struct Source<P> {
     pipe: P,
     log: Arc<File>,
-    pulse: Arc<AtomicBool>,
 }
 
 impl<P: Read> Source<P> {
     /// The next bytes, which are in the log by then.
     fn read<'b>(&mut self, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         let length = self.pipe.read(buffer).ok().filter(|length| *length > 0)?;
-        self.pulse.store(true, Ordering::SeqCst);
         // A disk that is full must not end the agent's work.
         let _ = (&*self.log).write_all(&buffer[..length]);
         Some(&buffer[..length])
@@ -162,7 +165,9 @@ fn read_lines(mut source: Source<impl Read + Send + 'static>, parts: SyncSender<
             let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
             while let Some(piece) = pieces.next() {
                 line.push(piece);
-                if pieces.peek().is_some() && parts.send(Part::Line(line.take())).is_err() {
+                let last = pieces.peek().is_none();
+                let part = if last { Part::Noise } else { Part::Line(line.take()) };
+                if parts.send(part).is_err() {
                     break 'reading;
                 }
             }
@@ -183,6 +188,9 @@ fn keep_tail(
         let mut buffer = vec![0; 16 * 1024];
         while let Some(bytes) = source.read(&mut buffer) {
             tail.lock().expect("no reader panics").push(bytes);
+            if parts.send(Part::Noise).is_err() {
+                break;
+            }
         }
         let _ = parts.send(Part::Closed);
     });

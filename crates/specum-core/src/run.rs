@@ -1,0 +1,415 @@
+//! The decisions of a run: which agent works, what an agent's end means, when
+//! somebody has taken too long, and when to stop.
+//!
+//! Nothing here knows a clock or a process: time comes in as milliseconds since
+//! the run began, and what is to be done goes out as a value.
+
+use std::collections::BTreeMap;
+
+use crate::agent::{Report, Sign, Trouble, Usage};
+use crate::budget::Budget;
+use crate::event::Outcome;
+
+/// Milliseconds since the run began.
+pub type Millis = u64;
+
+/// How many attempts in a row may come to nothing for reasons outside the
+/// tasks.
+const FRUITLESS: u32 = 3;
+/// The first pause after an attempt that came to nothing; it doubles twice.
+const FIRST_PAUSE: Millis = 1_000;
+/// The first wait for a limit whose end nobody names; it doubles.
+const FIRST_WAIT: Millis = 30_000;
+/// The longest such wait.
+const LONGEST_WAIT: Millis = 30 * 60_000;
+
+/// How long an agent may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// From its start to its end.
+    pub task: Millis,
+    /// Without a sign of life. Stands still while a tool runs.
+    pub idle: Millis,
+}
+
+/// Which of the running attempts: its place in the unit of work.
+pub type Slot = usize;
+
+/// A run while it lasts.
+#[derive(Debug)]
+pub struct Run {
+    patience: Patience,
+    agents: Vec<Candidate>,
+    running: BTreeMap<Slot, Running>,
+    /// Attempts in a row that came to nothing.
+    fruitless: u32,
+    /// Nobody is started before.
+    not_before: Millis,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    name: String,
+    /// Why it is of no use any more.
+    useless: Option<String>,
+    /// Until when it has reached a limit, and why.
+    limited: Option<(Millis, String)>,
+    /// How often in a row it has reached one without naming its end.
+    waits: u32,
+}
+
+/// An agent at work.
+#[derive(Debug)]
+struct Running {
+    agent: usize,
+    started: Millis,
+    last_sign: Millis,
+    in_tool: bool,
+    usage: Usage,
+}
+
+/// Who is to work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// This one, by its place in the list.
+    Use(usize),
+    /// Nobody yet.
+    Wait {
+        /// For whom.
+        agent: usize,
+        /// Until when.
+        until: Millis,
+        /// Why.
+        why: String,
+    },
+    /// Nobody ever.
+    Nobody(String),
+}
+
+/// What an agent's end means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// What it did is to be judged.
+    Judge,
+    /// The attempt has failed, for this reason.
+    Fail(Trouble),
+    /// It was no attempt: somebody is to be chosen anew.
+    Again,
+    /// The attempt has failed, and so has the run.
+    Stop(Trouble, Outcome),
+}
+
+impl Run {
+    /// A run that begins, with its agents in the order in which they are asked.
+    pub fn new(agents: Vec<String>, patience: Patience) -> Run {
+        let candidate = |name| Candidate { name, useless: None, limited: None, waits: 0 };
+        Run {
+            patience,
+            agents: agents.into_iter().map(candidate).collect(),
+            running: BTreeMap::new(),
+            fruitless: 0,
+            not_before: 0,
+        }
+    }
+
+    /// Who is to work now: the first agent that can.
+    pub fn choose(&self, now: Millis) -> Choice {
+        let usable = || self.agents.iter().enumerate().filter(|(_, agent)| agent.useless.is_none());
+        let free =
+            |agent: &Candidate| agent.limited.as_ref().is_none_or(|(until, _)| *until <= now);
+        if let Some((agent, _)) = usable().find(|(_, agent)| free(agent)) {
+            return if self.not_before > now {
+                let why = "the last attempt came to nothing".to_owned();
+                Choice::Wait { agent, until: self.not_before, why }
+            } else {
+                Choice::Use(agent)
+            };
+        }
+        let soonest = usable()
+            .filter_map(|(index, agent)| agent.limited.as_ref().map(|limit| (index, limit)))
+            .min_by_key(|(_, (until, _))| *until);
+        match soonest {
+            Some((agent, (until, why))) => Choice::Wait { agent, until: *until, why: why.clone() },
+            None => {
+                let reasons = self.agents.iter().filter_map(|agent| {
+                    agent.useless.as_ref().map(|why| format!("{}: {why}", agent.name))
+                });
+                Choice::Nobody(reasons.collect::<Vec<_>>().join("; "))
+            }
+        }
+    }
+
+    /// An agent has been started.
+    pub fn started(&mut self, slot: Slot, agent: usize, now: Millis) {
+        let running = Running {
+            agent,
+            started: now,
+            last_sign: now,
+            in_tool: false,
+            usage: Usage::default(),
+        };
+        self.running.insert(slot, running);
+    }
+
+    /// A running agent has printed something.
+    pub fn printed(&mut self, slot: Slot, now: Millis) {
+        if let Some(running) = self.running.get_mut(&slot) {
+            running.last_sign = now;
+        }
+    }
+
+    /// A running agent has said what it does.
+    pub fn said(&mut self, slot: Slot, sign: &Sign, now: Millis) {
+        let Some(running) = self.running.get_mut(&slot) else { return };
+        match sign {
+            // An agent that waits by itself has nothing to show for it.
+            Sign::Retrying { .. } => return,
+            Sign::Tool { .. } => running.in_tool = true,
+            Sign::ToolEnded | Sign::Text { .. } => running.in_tool = false,
+            Sign::Used(usage) => running.usage = *usage,
+        }
+        running.last_sign = now;
+    }
+
+    /// What those who run right now have used.
+    pub fn in_use(&self) -> Vec<Usage> {
+        self.running.values().map(|running| running.usage).collect()
+    }
+
+    /// Which cap is reached by what is spent and what runs right now.
+    pub fn exhausted(&self, budget: &Budget, millis: Millis) -> Option<String> {
+        budget.exhausted(&self.in_use(), millis)
+    }
+
+    /// Those who have taken too long.
+    pub fn overdue(&self, now: Millis) -> Vec<(Slot, Trouble)> {
+        let patience = self.patience;
+        self.running
+            .iter()
+            .filter_map(|(slot, running)| {
+                if now - running.started >= patience.task {
+                    Some((*slot, Trouble::Timeout(patience.task / 1000)))
+                } else if !running.in_tool && now - running.last_sign >= patience.idle {
+                    Some((*slot, Trouble::Idle(patience.idle / 1000)))
+                } else {
+                    None
+                }
+            })
+            .collect()
+    }
+
+    /// What the end of an agent means. `changed` tells whether it has changed
+    /// anything; `reset` when a limit that it named ends.
+    pub fn ended(
+        &mut self,
+        slot: Slot,
+        report: &Report,
+        changed: bool,
+        reset: Option<Millis>,
+        now: Millis,
+    ) -> After {
+        let Some(agent) = self.running.remove(&slot).map(|running| running.agent) else {
+            return After::Judge;
+        };
+        let Some(trouble) = &report.trouble else {
+            self.fruitless = 0;
+            self.agents[agent].waits = 0;
+            return After::Judge;
+        };
+        match trouble {
+            Trouble::RateLimited { why, .. } => {
+                self.limit(agent, why, reset, now);
+                After::Again
+            }
+            Trouble::NotAuthenticated(_) | Trouble::Missing(_) => {
+                self.agents[agent].useless = Some(trouble.message());
+                After::Again
+            }
+            Trouble::Crash(_) | Trouble::Server(_) | Trouble::Idle(_) if !changed => {
+                self.came_to_nothing(trouble, now)
+            }
+            Trouble::Crash(_)
+            | Trouble::Server(_)
+            | Trouble::Idle(_)
+            | Trouble::Timeout(_)
+            | Trouble::ContextOverflow(_) => {
+                self.fruitless = 0;
+                After::Fail(trouble.clone())
+            }
+        }
+    }
+
+    fn limit(&mut self, agent: usize, why: &str, reset: Option<Millis>, now: Millis) {
+        let agent = &mut self.agents[agent];
+        let wait = FIRST_WAIT.saturating_mul(1 << agent.waits.min(16)).min(LONGEST_WAIT);
+        // A reset that has passed already is as good as none.
+        let until = reset.filter(|reset| *reset > now).unwrap_or(now + wait);
+        agent.waits += 1;
+        agent.limited = Some((until, why.to_owned()));
+    }
+
+    fn came_to_nothing(&mut self, trouble: &Trouble, now: Millis) -> After {
+        self.fruitless += 1;
+        if self.fruitless >= FRUITLESS {
+            let why =
+                format!("{FRUITLESS} attempts in a row came to nothing: {}", trouble.message());
+            return After::Stop(trouble.clone(), Outcome::Circuit { why });
+        }
+        self.not_before = now + FIRST_PAUSE * (1 << (self.fruitless - 1));
+        After::Fail(trouble.clone())
+    }
+
+    /// The name of an agent.
+    pub fn name(&self, agent: usize) -> &str {
+        &self.agents[agent].name
+    }
+
+    /// Why an agent is passed over.
+    pub fn why_not(&self, agent: usize) -> String {
+        let agent = &self.agents[agent];
+        let limit = agent.limited.as_ref().map(|(_, why)| why.clone());
+        agent.useless.clone().or(limit).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(agents: &[&str]) -> Run {
+        let agents = agents.iter().map(|&name| name.to_owned()).collect();
+        Run::new(agents, Patience { task: 60_000, idle: 10_000 })
+    }
+
+    fn troubled(trouble: Trouble) -> Report {
+        Report { trouble: Some(trouble), ..Report::default() }
+    }
+
+    fn limit() -> Report {
+        troubled(Trouble::RateLimited { why: "429".into(), reset: None })
+    }
+
+    #[test]
+    fn a_limit_is_waited_for_and_is_no_attempt() {
+        let mut run = run(&["claude"]);
+        run.started(0, 0, 0);
+        assert_eq!(run.ended(0, &limit(), false, Some(9_000), 1_000), After::Again);
+        let wait = Choice::Wait { agent: 0, until: 9_000, why: "429".into() };
+        assert_eq!(run.choose(1_000), wait);
+        assert_eq!(run.choose(9_000), Choice::Use(0));
+    }
+
+    #[test]
+    fn a_limit_without_an_end_is_waited_for_longer_each_time() {
+        let mut run = run(&["codex"]);
+        let mut now = 0;
+        let mut waits = Vec::new();
+        for _ in 0..9 {
+            run.started(0, 0, now);
+            run.ended(0, &limit(), false, None, now);
+            let Choice::Wait { until, .. } = run.choose(now) else { panic!("it waits") };
+            waits.push((until - now) / 1000);
+            now = until;
+        }
+        assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1800, 1800, 1800]);
+        run.started(0, 0, now);
+        assert_eq!(run.ended(0, &Report::default(), true, None, now), After::Judge);
+        run.started(0, 0, now);
+        run.ended(0, &limit(), false, None, now);
+        assert!(matches!(run.choose(now), Choice::Wait { until, .. } if until == now + 30_000));
+    }
+
+    #[test]
+    fn the_next_agent_takes_over_and_the_first_comes_back_after_its_limit() {
+        let mut run = run(&["claude", "codex"]);
+        run.started(0, 0, 0);
+        run.ended(0, &limit(), false, Some(50_000), 0);
+        assert_eq!(run.choose(0), Choice::Use(1));
+        run.started(0, 1, 0);
+        run.ended(0, &limit(), false, Some(40_000), 0);
+        assert!(matches!(run.choose(0), Choice::Wait { agent: 1, until: 40_000, .. }));
+        assert_eq!(run.choose(40_000), Choice::Use(1));
+        assert_eq!(run.choose(50_000), Choice::Use(0));
+    }
+
+    #[test]
+    fn without_anybody_signed_in_it_is_over_at_once() {
+        let mut run = run(&["claude", "codex"]);
+        let refused = troubled(Trouble::NotAuthenticated("401".into()));
+        run.started(0, 0, 0);
+        assert_eq!(run.ended(0, &refused, false, None, 0), After::Again);
+        assert_eq!(run.choose(0), Choice::Use(1));
+        run.started(0, 1, 0);
+        assert_eq!(run.ended(0, &refused, false, None, 0), After::Again);
+        let Choice::Nobody(why) = run.choose(0) else { panic!("nobody is left") };
+        assert!(why.contains("claude: ") && why.contains("codex: "), "{why}");
+    }
+
+    #[test]
+    fn three_attempts_that_come_to_nothing_open_the_circuit() {
+        let mut run = run(&["claude"]);
+        let crash = troubled(Trouble::Crash("code 1".into()));
+        let mut end = |report: &Report, changed, now| {
+            run.started(0, 0, now);
+            let after = run.ended(0, report, changed, None, now);
+            (after, run.choose(now))
+        };
+        let (after, choice) = end(&crash, false, 0);
+        assert!(matches!(after, After::Fail(Trouble::Crash(_))));
+        assert!(matches!(choice, Choice::Wait { until: 1_000, .. }), "not five times a second");
+        assert!(matches!(end(&crash, false, 1_000).1, Choice::Wait { until: 3_000, .. }));
+        let idle = troubled(Trouble::Idle(10));
+        assert!(matches!(end(&idle, false, 3_000).0, After::Stop(_, Outcome::Circuit { .. })));
+    }
+
+    #[test]
+    fn work_between_them_closes_the_circuit_again() {
+        let mut run = run(&["claude"]);
+        let crash = troubled(Trouble::Crash("code 1".into()));
+        for changed in [false, false, true, false, false] {
+            run.started(0, 0, 0);
+            assert!(matches!(run.ended(0, &crash, changed, None, 0), After::Fail(_)));
+        }
+        run.started(0, 0, 0);
+        assert_eq!(run.ended(0, &Report::default(), false, None, 0), After::Judge);
+        run.started(0, 0, 0);
+        assert!(matches!(run.ended(0, &crash, false, None, 0), After::Fail(_)));
+    }
+
+    #[test]
+    fn silence_is_bounded_but_not_while_a_tool_runs() {
+        let mut run = run(&["claude"]);
+        run.started(0, 0, 0);
+        run.started(1, 0, 0);
+        run.said(1, &Sign::Tool { name: "Bash: make".into() }, 1_000);
+        run.printed(0, 5_000);
+        assert_eq!(run.overdue(14_999), []);
+        assert_eq!(run.overdue(15_000), [(0, Trouble::Idle(10))]);
+        run.said(1, &Sign::ToolEnded, 20_000);
+        assert_eq!(run.overdue(30_000).len(), 2);
+        run.said(1, &Sign::Tool { name: "Bash: make".into() }, 30_000);
+        assert_eq!(run.overdue(60_000).pop(), Some((1, Trouble::Timeout(60))));
+    }
+
+    #[test]
+    fn an_agent_that_retries_by_itself_for_ever_is_silent() {
+        let mut run = run(&["opencode"]);
+        run.started(0, 0, 0);
+        run.said(0, &Sign::Retrying { why: "429".into() }, 9_000);
+        assert_eq!(run.overdue(10_000), [(0, Trouble::Idle(10))]);
+    }
+
+    #[test]
+    fn a_cap_binds_while_agents_run() {
+        let mut run = run(&["claude"]);
+        let budget = Budget { max_tokens: Some(100), tokens: 50, ..Budget::default() };
+        for slot in 0..2 {
+            run.started(slot, 0, 0);
+            let usage = Usage { tokens: 20, cost: None };
+            run.said(slot, &Sign::Used(usage), 0);
+        }
+        assert_eq!(run.exhausted(&budget, 0), None);
+        run.said(1, &Sign::Used(Usage { tokens: 30, cost: None }), 0);
+        assert!(run.exhausted(&budget, 0).is_some());
+    }
+}
