@@ -15,7 +15,8 @@
 //!   read;
 //! - [`agent`] calls each agent and reads what it prints, [`event`] is what a
 //!   run tells while it works;
-//! - [`journal`], [`settings`] and [`hook`] are the remaining formats;
+//! - [`journal`], [`settings`] and [`hook`] are the remaining formats, and
+//!   [`summary`] is what a person wants to know of a journal;
 //! - [`check`] is the lint of a task file.
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ pub mod prompt;
 pub mod settings;
 pub mod state;
 pub mod stop;
+pub mod summary;
 pub mod tasks;
 pub mod verify;
 
