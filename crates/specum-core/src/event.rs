@@ -3,6 +3,8 @@
 //! The live view, the plain lines and `--json` are all made of these. What a
 //! person wants to know afterwards is in the journal.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::agent::{Sign, Usage};
@@ -142,6 +144,7 @@ pub enum RunEvent {
     /// The run has ended.
     RunEnded {
         /// How.
+        #[serde(flatten)]
         outcome: Outcome,
         /// Tasks that are done.
         done: usize,
@@ -186,4 +189,21 @@ pub enum Outcome {
     },
     /// Ctrl-C or a signal.
     Interrupted,
+}
+
+impl fmt::Display for Outcome {
+    /// In words, as the journal and the reports have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Complete => f.write_str("complete"),
+            Outcome::ChosenDone => f.write_str("the chosen tasks are done"),
+            Outcome::Paused => f.write_str("paused"),
+            Outcome::Cancelled => f.write_str("cancelled"),
+            Outcome::Blocked { why } => write!(f, "blocked: {why}"),
+            Outcome::Capped { why } => write!(f, "a limit is reached: {why}"),
+            Outcome::NoAgent { why } => write!(f, "no agent can work: {why}"),
+            Outcome::Circuit { why } => write!(f, "three attempts in a row came to nothing: {why}"),
+            Outcome::Interrupted => f.write_str("interrupted"),
+        }
+    }
 }

@@ -15,8 +15,10 @@
 //!   read;
 //! - [`agent`] calls each agent and reads what it prints, [`event`] is what a
 //!   run tells while it works;
-//! - [`run`] decides for a headless run, [`budget`] is what a loop may use and has used;
-//! - [`journal`], [`settings`] and [`hook`] are the remaining formats;
+//! - [`run`] decides for a headless run, [`budget`] is what a loop may use and
+//!   has used;
+//! - [`journal`], [`settings`] and [`hook`] are the remaining formats, and
+//!   [`summary`] is what a person wants to know of a journal;
 //! - [`check`] is the lint of a task file.
 #![forbid(unsafe_code)]
 
@@ -39,6 +41,7 @@ pub mod run;
 pub mod settings;
 pub mod state;
 pub mod stop;
+pub mod summary;
 pub mod tasks;
 pub mod verify;
 

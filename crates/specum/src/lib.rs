@@ -11,6 +11,7 @@
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
 //!   slash command was given from the one to the other;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
+//! - [`report`] shows a person what a run does and what became of a loop;
 //! - [`plugin`] makes a host call us.
 
 pub mod attempt;
@@ -24,6 +25,7 @@ pub mod plugin;
 pub mod process;
 pub mod project;
 pub mod ralph_loop;
+pub mod report;
 pub mod session;
 pub mod store;
 

@@ -1,0 +1,295 @@
+//! What became of a loop, told from its journal: for each task who worked it,
+//! how often, why it failed and what it cost; and how the whole stands.
+//!
+//! A loop begins with the first `started` of the journal, or the first one
+//! behind a `completed` or `cancelled`. What stands before belongs to an earlier
+//! loop and is left out. Any records give a summary: one that names a task
+//! which the file no longer has is kept, behind the others.
+
+mod gather;
+
+use serde::Serialize;
+
+use crate::journal::{Entry, Record};
+use crate::tasks::TaskFile;
+
+/// What became of a loop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// How the loop stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+    /// When it began, in RFC 3339; `None` without a journal.
+    pub since: Option<String>,
+    /// When its last record was written.
+    pub until: Option<String>,
+    /// How many boxes of the file are ticked.
+    pub done: usize,
+    /// How many tasks the file has.
+    pub total: usize,
+    /// Every task of the file, in its order, and then those that are no longer
+    /// in it.
+    pub tasks: Vec<TaskSummary>,
+    /// Attempts in all.
+    pub attempts: usize,
+    /// Commits in all.
+    pub commits: usize,
+    /// How long the attempts took, one added to the other.
+    pub millis: u64,
+    /// What the agents used.
+    #[serde(flatten)]
+    pub spent: Spent,
+    /// The tasks that are ticked although nothing could be run to prove it.
+    pub unverified: Vec<String>,
+    /// Files that were changed by a task which does not name them.
+    pub outside: Vec<Outside>,
+    /// Work that was taken out of the tree and kept.
+    pub kept: Vec<Kept>,
+    /// How often, and for what, a run waited.
+    pub waits: Vec<Wait>,
+    /// When another agent took over.
+    pub agent_changes: Vec<AgentChange>,
+    /// How the last run ended, in its own words; `None` if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_run: Option<String>,
+}
+
+/// How a loop stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "standing", rename_all = "kebab-case")]
+pub enum Standing {
+    /// It was never started.
+    #[default]
+    NotStarted,
+    /// It was started and nothing has ended it.
+    UnderWay,
+    /// A person lets it wait.
+    Paused,
+    /// It cannot go on by itself.
+    Blocked {
+        /// Why.
+        why: String,
+    },
+    /// The run has ended before the loop.
+    Stopped {
+        /// Why, in the run's words.
+        why: String,
+    },
+    /// A person ended it.
+    Cancelled,
+    /// Every box is ticked.
+    Complete,
+}
+
+/// What became of one task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSummary {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Whether its box is ticked.
+    pub done: bool,
+    /// The id of the task that it mends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixes: Option<String>,
+    /// The attempts of this loop, in their order; none if it was ticked before.
+    pub attempts: Vec<Attempt>,
+}
+
+/// One attempt at a task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// Its number, from 1. A task that was given another round may have two of
+    /// one number.
+    pub number: u64,
+    /// When it began.
+    pub began: String,
+    /// What came of it.
+    pub result: AttemptResult,
+    /// The kind of failure, in one word.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub class: String,
+    /// Why it failed or was set aside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// What its executor was told to mend meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sent_back: Vec<String>,
+    /// Who worked it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// What they used.
+    #[serde(flatten)]
+    pub spent: Spent,
+    /// How long it took.
+    pub millis: u64,
+    /// Where the output of each start is kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<String>,
+    /// The end of the check's output. Too long to be repeated in JSON: the
+    /// record has it.
+    #[serde(skip)]
+    pub output: String,
+    /// Whether it passed although nothing could be run to prove it.
+    pub unverified: bool,
+    /// Files it changed that the task does not name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// The commit with its work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttemptResult {
+    /// It has no verdict yet, or never got one.
+    #[default]
+    Open,
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+    /// Its work did not fit on top of the others'.
+    SetAside,
+}
+
+/// What agents used. `None` is not zero: nobody has said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// Tokens.
+    pub tokens: Option<u64>,
+    /// Dollars.
+    pub cost: Option<f64>,
+    /// Whether a part of it is an estimate.
+    pub estimated: bool,
+}
+
+/// Files that were changed by a task which does not name them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outside {
+    /// The task.
+    pub task: String,
+    /// The files.
+    pub files: Vec<String>,
+}
+
+/// Work that was taken out of the tree and kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u64,
+    /// The reference it is kept under.
+    pub reference: String,
+}
+
+/// A wait for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wait {
+    /// The agent.
+    pub agent: String,
+    /// Why.
+    pub why: String,
+    /// How long it was to take.
+    pub millis: u64,
+}
+
+/// Another agent took over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AgentChange {
+    /// Who worked.
+    pub from: String,
+    /// Who worked from then on.
+    pub to: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Summary {
+    /// The summary of the last loop that a journal tells of.
+    pub fn of(records: &[Record], file: &TaskFile<'_>) -> Summary {
+        gather::gather(last_loop(records), file)
+    }
+
+    /// A task, by its id.
+    pub fn task(&self, id: &str) -> Option<&TaskSummary> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+}
+
+/// The records since the last loop began.
+pub fn last_loop(records: &[Record]) -> &[Record] {
+    let mut ended = true;
+    let mut begin = 0;
+    for (at, record) in records.iter().enumerate() {
+        match record.entry {
+            Entry::Started { .. } if ended => (begin, ended) = (at, false),
+            Entry::Completed { .. } | Entry::Cancelled => ended = true,
+            _ => {}
+        }
+    }
+    &records[begin..]
+}
+
+impl TaskSummary {
+    /// Who worked it, each once, in the order of their coming.
+    pub fn agents(&self) -> Vec<&str> {
+        let mut agents = Vec::new();
+        for agent in self.attempts.iter().flat_map(|attempt| &attempt.agents) {
+            if !agents.contains(&agent.as_str()) {
+                agents.push(agent.as_str());
+            }
+        }
+        agents
+    }
+
+    /// What all attempts used.
+    pub fn spent(&self) -> Spent {
+        self.attempts.iter().fold(Spent::default(), |sum, attempt| sum.and(attempt.spent))
+    }
+
+    /// How long all attempts took.
+    pub fn millis(&self) -> u64 {
+        self.attempts.iter().fold(0, |sum, attempt| sum.saturating_add(attempt.millis))
+    }
+
+    /// The last attempt, if it passed.
+    pub fn passed(&self) -> Option<&Attempt> {
+        self.attempts.last().filter(|attempt| attempt.result == AttemptResult::Passed)
+    }
+}
+
+impl Attempt {
+    /// Why it failed or was set aside, in one line.
+    pub fn why(&self) -> String {
+        let words = |reason: &String| reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.reasons.iter().map(words).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Spent {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Spent) -> Spent {
+        let tokens = match (self.tokens, other.tokens) {
+            (Some(one), Some(two)) => Some(one.saturating_add(two)),
+            (one, two) => one.or(two),
+        };
+        let cost = match (self.cost, other.cost) {
+            (Some(one), Some(two)) => Some(one + two),
+            (one, two) => one.or(two),
+        };
+        Spent { tokens, cost, estimated: self.estimated || other.estimated }
+    }
+}
+
+#[cfg(test)]
+mod tests;

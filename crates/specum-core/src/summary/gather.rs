@@ -1,0 +1,235 @@
+//! From records to a summary: one pass over the records of a loop.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{
+    AgentChange, Attempt, AttemptResult, Kept, Outside, Spent, Standing, Summary, TaskSummary, Wait,
+};
+use crate::journal::{Changes, Entry, Record, StateChange};
+use crate::tasks::{Found, TaskFile, TaskKey};
+
+/// The summary of one loop.
+pub(super) fn gather(records: &[Record], file: &TaskFile<'_>) -> Summary {
+    let mut gathering = Gathering::new(file);
+    for record in records {
+        gathering.take(record);
+    }
+    let mut summary = gathering.summary;
+    summary.since = records.first().map(|record| record.at.clone());
+    summary.until = records.last().map(|record| record.at.clone());
+    add_up(&mut summary);
+    summary
+}
+
+struct Gathering<'f, 't> {
+    summary: Summary,
+    file: &'f TaskFile<'t>,
+    /// Where each task stands among the tasks of the summary, by id.
+    places: HashMap<String, usize>,
+}
+
+impl<'f, 't> Gathering<'f, 't> {
+    fn new(file: &'f TaskFile<'t>) -> Self {
+        let tasks = file.tasks.iter().map(|task| TaskSummary {
+            id: task.name(),
+            title: task.title.clone(),
+            done: task.done,
+            fixes: task.fixes().map(str::to_owned),
+            attempts: Vec::new(),
+        });
+        let summary = Summary {
+            done: file.done_count(),
+            total: file.tasks.len(),
+            tasks: tasks.collect(),
+            ..Summary::default()
+        };
+        let mut places = HashMap::new();
+        for (place, task) in summary.tasks.iter().enumerate() {
+            places.entry(task.id.clone()).or_insert(place);
+        }
+        Gathering { summary, file, places }
+    }
+
+    fn take(&mut self, record: &Record) {
+        match &record.entry {
+            Entry::Opened { task, attempt, .. } => self.open(task, *attempt, &record.at),
+            Entry::SentBack { task, attempt, reasons } => {
+                self.attempt(task, *attempt, &record.at).sent_back.extend(reasons.iter().cloned());
+            }
+            Entry::Passed { .. } | Entry::Failed { .. } | Entry::SetAside { .. } => {
+                self.judge(record);
+            }
+            Entry::Charged { .. } => self.charge(record),
+            Entry::Committed { task, commit } => {
+                let place = self.place(task);
+                if let Some(attempt) = self.summary.tasks[place].attempts.last_mut() {
+                    attempt.commit = Some(commit.clone()).filter(|commit| !commit.is_empty());
+                }
+            }
+            Entry::Kept { task, attempt, reference } => {
+                let kept =
+                    Kept { task: task.id.clone(), attempt: *attempt, reference: reference.clone() };
+                self.summary.kept.push(kept);
+            }
+            Entry::Waited { agent, why, millis } => {
+                let wait = Wait { agent: agent.clone(), why: why.clone(), millis: *millis };
+                self.summary.waits.push(wait);
+            }
+            Entry::AgentChanged { from, to, why } => {
+                let change = AgentChange { from: from.clone(), to: to.clone(), why: why.clone() };
+                self.summary.agent_changes.push(change);
+            }
+            _ => {}
+        }
+        self.stand(record);
+    }
+
+    /// Where a task stands. One that is no longer in the file is added.
+    fn place(&mut self, key: &TaskKey) -> usize {
+        if let Some(&place) = self.places.get(&key.id) {
+            // In a file without ids a position says little: tasks may have
+            // been moved since.
+            let same = self.file.has_ids || self.summary.tasks[place].title == key.title;
+            if same || place >= self.file.tasks.len() {
+                return place;
+            }
+        }
+        if let Found::Same(place) | Found::Retitled(place) = self.file.find(key) {
+            return place;
+        }
+        let place = self.summary.tasks.len();
+        let gone =
+            TaskSummary { id: key.id.clone(), title: key.title.clone(), ..Default::default() };
+        self.summary.tasks.push(gone);
+        self.places.insert(key.id.clone(), place);
+        place
+    }
+
+    /// An attempt begins, or is begun again after whoever worked it was gone.
+    fn open(&mut self, key: &TaskKey, number: u64, at: &str) {
+        let place = self.place(key);
+        let attempts = &mut self.summary.tasks[place].attempts;
+        let again = attempts
+            .last()
+            .is_some_and(|last| last.number == number && last.result == AttemptResult::Open);
+        if !again {
+            attempts.push(Attempt { number, began: at.to_owned(), ..Attempt::default() });
+        }
+    }
+
+    /// The last attempt of this number.
+    fn attempt(&mut self, key: &TaskKey, number: u64, at: &str) -> &mut Attempt {
+        let place = self.place(key);
+        let attempts = &mut self.summary.tasks[place].attempts;
+        let index = attempts.iter().rposition(|attempt| attempt.number == number);
+        let index = index.unwrap_or_else(|| {
+            attempts.push(Attempt { number, began: at.to_owned(), ..Attempt::default() });
+            attempts.len() - 1
+        });
+        &mut attempts[index]
+    }
+
+    /// A verdict. A failure may follow a pass of the same attempt: its commit
+    /// was refused.
+    fn judge(&mut self, record: &Record) {
+        match &record.entry {
+            Entry::Passed { task, attempt, unverified, outside, output, millis, .. } => {
+                let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.result = AttemptResult::Passed;
+                attempt.unverified = *unverified;
+                attempt.outside.clone_from(outside);
+                attempt.output.clone_from(output);
+                attempt.millis = (*millis).max(attempt.millis);
+            }
+            Entry::Failed { task, attempt, reasons, class, output, millis, .. } => {
+                let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.result = AttemptResult::Failed;
+                attempt.unverified = false;
+                attempt.outside.clear();
+                attempt.reasons.clone_from(reasons);
+                attempt.class.clone_from(class);
+                attempt.output.clone_from(output);
+                attempt.millis = (*millis).max(attempt.millis);
+            }
+            Entry::SetAside { task, attempt, reasons, output } => {
+                let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.result = AttemptResult::SetAside;
+                attempt.reasons.clone_from(reasons);
+                attempt.output.clone_from(output);
+            }
+            _ => {}
+        }
+    }
+
+    /// What one start of an agent used.
+    fn charge(&mut self, record: &Record) {
+        let Entry::Charged { task, attempt, agent, tokens, cost, estimated, millis, log } =
+            &record.entry
+        else {
+            return;
+        };
+        let attempt = self.attempt(task, *attempt, &record.at);
+        if !attempt.agents.contains(agent) {
+            attempt.agents.push(agent.clone());
+        }
+        // A number that is none would swallow every other.
+        let cost = cost.filter(|cost| cost.is_finite());
+        attempt.spent = attempt.spent.and(Spent { tokens: *tokens, cost, estimated: *estimated });
+        attempt.logs.extend(log.clone());
+        // The verdict tells the whole time, if one comes.
+        if attempt.result == AttemptResult::Open {
+            attempt.millis = attempt.millis.saturating_add(*millis);
+        }
+    }
+
+    /// How the loop stands after a record.
+    fn stand(&mut self, record: &Record) {
+        let standing = &mut self.summary.standing;
+        match &record.entry {
+            Entry::Started { .. } | Entry::RunStarted { .. } | Entry::Resumed => {
+                *standing = Standing::UnderWay;
+            }
+            Entry::Opened { .. } if matches!(standing, Standing::Stopped { .. }) => {
+                *standing = Standing::UnderWay;
+            }
+            Entry::Paused => *standing = Standing::Paused,
+            Entry::Cancelled => *standing = Standing::Cancelled,
+            Entry::Completed { .. } => *standing = Standing::Complete,
+            Entry::RunEnded { outcome, .. } => {
+                self.summary.last_run = Some(outcome.clone());
+                // What the loop itself has said is more than how the run ended.
+                if *standing == Standing::UnderWay {
+                    *standing = Standing::Stopped { why: outcome.clone() };
+                }
+            }
+            _ => {}
+        }
+        let Some(Changes { state: StateChange::Write(state), .. }) = &record.changes else {
+            return;
+        };
+        match state.get("blocked").and_then(Value::as_str) {
+            Some(why) => *standing = Standing::Blocked { why: why.to_owned() },
+            None if matches!(standing, Standing::Blocked { .. }) => *standing = Standing::UnderWay,
+            None => {}
+        }
+    }
+}
+
+/// The sums over all tasks.
+fn add_up(summary: &mut Summary) {
+    for task in &summary.tasks {
+        summary.attempts += task.attempts.len();
+        summary.millis = summary.millis.saturating_add(task.millis());
+        summary.spent = summary.spent.and(task.spent());
+        summary.commits += task.attempts.iter().filter(|one| one.commit.is_some()).count();
+        if task.done && task.passed().is_some_and(|attempt| attempt.unverified) {
+            summary.unverified.push(task.id.clone());
+        }
+        if let Some(passed) = task.passed().filter(|attempt| !attempt.outside.is_empty()) {
+            let files = passed.outside.clone();
+            summary.outside.push(Outside { task: task.id.clone(), files });
+        }
+    }
+}

@@ -1,0 +1,258 @@
+use super::*;
+use crate::journal::{self, Changes, FORMAT_VERSION, StateChange};
+use crate::tasks::TaskKey;
+
+const TASKS: &str = "- [x] 1.1 First\n- [x] 1.2 Second\n- [ ] 1.3 Third\n";
+
+fn key(id: &str) -> TaskKey {
+    TaskKey { id: id.into(), title: "A title of its own".into() }
+}
+
+/// Records a second apart.
+fn records(entries: Vec<Entry>) -> Vec<Record> {
+    let at = |n: usize| format!("2026-01-01T00:00:{n:02}Z");
+    let record = |(n, entry)| Record { v: FORMAT_VERSION, at: at(n), entry, changes: None };
+    entries.into_iter().enumerate().map(record).collect()
+}
+
+fn started() -> Entry {
+    Entry::Started { tasks: 3, open: 3 }
+}
+
+fn opened(id: &str, attempt: u64) -> Entry {
+    Entry::Opened {
+        task: key(id),
+        attempt,
+        head: None,
+        block: String::new(),
+        dirty: Default::default(),
+        branch: None,
+        ticks: String::new(),
+    }
+}
+
+fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
+    Entry::Passed {
+        task: key(id),
+        attempt,
+        unverified: id == "1.2",
+        changed: vec!["a".into(), "b".into()],
+        to_commit: true,
+        outside: vec!["b".into()],
+        unticked: Vec::new(),
+        output: "ok".into(),
+        millis,
+    }
+}
+
+fn failed(id: &str, attempt: u64, reason: &str) -> Entry {
+    Entry::Failed {
+        task: key(id),
+        attempt,
+        changed: Vec::new(),
+        reasons: vec![reason.into(), "and\nmore".into()],
+        class: "verify".into(),
+        unticked: Vec::new(),
+        output: "the end".into(),
+        millis: 2_000,
+    }
+}
+
+fn charged(id: &str, attempt: u64, agent: &str, tokens: u64, cost: Option<f64>) -> Entry {
+    Entry::Charged {
+        task: key(id),
+        attempt,
+        agent: agent.into(),
+        tokens: Some(tokens),
+        cost,
+        estimated: cost.is_none(),
+        millis: 1_500,
+        log: Some(format!("{id}-{attempt}.log")),
+    }
+}
+
+fn committed(id: &str, commit: &str) -> Entry {
+    Entry::Committed { task: key(id), commit: commit.into() }
+}
+
+fn summary(entries: Vec<Entry>) -> Summary {
+    Summary::of(&records(entries), &TaskFile::scan(TASKS.as_bytes()))
+}
+
+#[test]
+fn every_attempt_is_told_with_who_worked_it_and_what_came_of_it() {
+    let summary = summary(vec![
+        started(),
+        opened("1.1", 1),
+        charged("1.1", 1, "claude", 100, Some(0.5)),
+        failed("1.1", 1, "no"),
+        opened("1.1", 2),
+        charged("1.1", 2, "codex", 50, None),
+        passed("1.1", 2, 3_000),
+        committed("1.1", "abc"),
+        opened("1.3", 1),
+    ]);
+    let task = summary.task("1.1").unwrap();
+    assert_eq!((task.title.as_str(), task.done), ("First", true), "as the file has it");
+    assert_eq!(task.agents(), ["claude", "codex"]);
+    assert_eq!(task.spent(), Spent { tokens: Some(150), cost: Some(0.5), estimated: true });
+    assert_eq!(task.millis(), 5_000, "as the verdicts say");
+    let [first, second] = &task.attempts[..] else { panic!("{task:?}") };
+    assert_eq!((first.result, first.why().as_str()), (AttemptResult::Failed, "no; and more"));
+    assert_eq!((first.class.as_str(), first.output.as_str()), ("verify", "the end"));
+    assert_eq!((second.result, second.commit.as_deref()), (AttemptResult::Passed, Some("abc")));
+    assert_eq!(second.logs, ["1.1-2.log"]);
+    assert_eq!(summary.task("1.3").unwrap().attempts[0].result, AttemptResult::Open);
+    assert_eq!((summary.done, summary.total, summary.attempts, summary.commits), (2, 3, 3, 1));
+    assert_eq!(summary.outside, [Outside { task: "1.1".into(), files: vec!["b".into()] }]);
+    assert_eq!(summary.since.as_deref(), Some("2026-01-01T00:00:00Z"));
+    assert_eq!(summary.until.as_deref(), Some("2026-01-01T00:00:08Z"));
+}
+
+#[test]
+fn what_an_earlier_loop_did_is_left_out_and_a_second_start_is_not() {
+    let loops = |end: Entry| {
+        vec![started(), opened("1.1", 1), passed("1.1", 1, 9), end, started(), opened("1.2", 1)]
+    };
+    for end in [Entry::Cancelled, Entry::Completed { tasks: 3 }] {
+        assert_eq!(summary(loops(end)).attempts, 1);
+    }
+    assert_eq!(summary(loops(Entry::Paused)).attempts, 2, "the same loop, started again");
+    let mut over = loops(Entry::Paused);
+    over.extend([Entry::Completed { tasks: 3 }, committed("1.2", "x")]);
+    assert_eq!(summary(over).attempts, 2, "a loop that has ended is still the last one");
+}
+
+#[test]
+fn a_pass_whose_commit_was_refused_is_one_failed_attempt() {
+    let summary = summary(vec![
+        started(),
+        opened("1.2", 1),
+        passed("1.2", 1, 2_000),
+        failed("1.2", 1, "git"),
+    ]);
+    let task = summary.task("1.2").unwrap();
+    assert_eq!(task.attempts.len(), 1);
+    assert_eq!((task.attempts[0].result, task.millis()), (AttemptResult::Failed, 2_000));
+    assert!(summary.unverified.is_empty() && summary.outside.is_empty());
+}
+
+#[test]
+fn an_attempt_that_was_begun_again_is_one_and_another_round_is_another() {
+    let again = vec![started(), opened("1.1", 1), opened("1.1", 1)];
+    assert_eq!(summary(again).attempts, 1);
+    let round = vec![started(), opened("1.1", 1), failed("1.1", 1, "no"), opened("1.1", 1)];
+    assert_eq!(summary(round).attempts, 2);
+}
+
+#[test]
+fn set_aside_kept_waited_and_changed_are_told() {
+    let summary = summary(vec![
+        started(),
+        Entry::RunStarted { agents: vec!["claude".into()] },
+        opened("1.2", 1),
+        charged("1.2", 1, "claude", 7, None),
+        Entry::SetAside {
+            task: key("1.2"),
+            attempt: 1,
+            reasons: vec!["conflict".into()],
+            output: String::new(),
+        },
+        Entry::Kept { task: key("1.2"), attempt: 1, reference: "refs/x".into() },
+        Entry::Waited { agent: "claude".into(), why: "limit".into(), millis: 5 },
+        Entry::AgentChanged { from: "claude".into(), to: "codex".into(), why: "limit".into() },
+        opened("1.2", 2),
+        passed("1.2", 2, 1),
+    ]);
+    let task = summary.task("1.2").unwrap();
+    assert_eq!(task.attempts[0].result, AttemptResult::SetAside);
+    assert_eq!(task.attempts[0].millis, 1_500, "nobody but the agent has said");
+    assert_eq!(summary.kept[0].reference, "refs/x");
+    assert_eq!((summary.waits.len(), summary.agent_changes.len()), (1, 1));
+    assert_eq!(summary.unverified, ["1.2"]);
+}
+
+#[test]
+fn the_loop_stands_as_the_last_word_about_it_says() {
+    let ended = |outcome: &str| Entry::RunEnded { outcome: outcome.into(), millis: 1 };
+    let run = || Entry::RunStarted { agents: Vec::new() };
+    let stands = |entries: Vec<Entry>| summary(entries).standing;
+    assert_eq!(stands(vec![]), Standing::NotStarted);
+    assert_eq!(stands(vec![started()]), Standing::UnderWay);
+    let capped = Standing::Stopped { why: "capped".into() };
+    assert_eq!(stands(vec![started(), run(), ended("capped")]), capped);
+    assert_eq!(
+        stands(vec![started(), run(), ended("capped"), opened("1.1", 1)]),
+        Standing::UnderWay
+    );
+    assert_eq!(stands(vec![started(), run(), Entry::Paused, ended("paused")]), Standing::Paused);
+    assert_eq!(stands(vec![started(), Entry::Paused, Entry::Resumed]), Standing::UnderWay);
+    assert_eq!(stands(vec![started(), Entry::Cancelled]), Standing::Cancelled);
+    let complete = vec![started(), run(), Entry::Completed { tasks: 3 }, ended("complete")];
+    assert_eq!(stands(complete), Standing::Complete);
+}
+
+#[test]
+fn a_blocked_loop_says_why_until_it_is_resumed() {
+    let mut all = records(vec![
+        started(),
+        failed("1.1", 5, "no"),
+        Entry::RunEnded { outcome: "blocked".into(), millis: 1 },
+    ]);
+    let state = serde_json::json!({"blocked": "1.1 failed 5 times"});
+    let write = StateChange::Write(state.as_object().unwrap().clone());
+    all[1].changes = Some(Changes { state: write, ..Changes::default() });
+    let file = TaskFile::scan(TASKS.as_bytes());
+    let blocked = Standing::Blocked { why: "1.1 failed 5 times".into() };
+    assert_eq!(Summary::of(&all, &file).standing, blocked);
+    all.extend(records(vec![Entry::Resumed]));
+    assert_eq!(Summary::of(&all, &file).standing, Standing::UnderWay);
+}
+
+#[test]
+fn tasks_that_moved_are_found_and_tasks_that_went_are_kept_at_the_end() {
+    let key = |id: &str, title: &str| TaskKey { id: id.into(), title: title.into() };
+    let open = |task: TaskKey| match opened("", 1) {
+        Entry::Opened { head, block, dirty, branch, ticks, .. } => {
+            Entry::Opened { task, attempt: 1, head, block, dirty, branch, ticks }
+        }
+        _ => unreachable!("it is one"),
+    };
+    let all = records(vec![
+        started(),
+        open(key("#1", "b")),
+        open(key("#9", "gone")),
+        failed("#9", 1, "the id is enough"),
+    ]);
+    let summary = Summary::of(&all, &TaskFile::scan(b"- [ ] new\n- [ ] b\n"));
+    assert_eq!(summary.tasks.len(), 3);
+    assert_eq!(summary.tasks[0].attempts.len(), 0);
+    assert_eq!(summary.tasks[1].attempts.len(), 1);
+    assert_eq!((summary.tasks[2].title.as_str(), summary.tasks[2].attempts.len()), ("gone", 1));
+}
+
+#[test]
+fn a_summary_is_plain_json() {
+    let summary = summary(vec![started(), opened("1.1", 1), passed("1.1", 1, 5)]);
+    let json = serde_json::to_value(&summary).unwrap();
+    assert_eq!(json["standing"], "under-way");
+    assert_eq!(json["tasks"][0]["attempts"][0]["result"], "passed");
+    assert_eq!((json["tokens"].is_null(), json["estimated"].as_bool()), (true, Some(false)));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_journal_and_any_file_have_a_summary(
+        lines in proptest::collection::vec(
+            r#"\{"v":1,"at":"","event":"(started|opened|passed|failed|charged|committed|set-aside|kept|completed)","tasks":1,"open":1,"task":\{"id":"(1\.[1-4]|#[1-3]|)","title":"[ab]"\},"attempt":[0-3],"block":"","reasons":["x"],"agent":"a","millis":18446744073709551615,"commit":"c","reference":"r"\}"#,
+            0..20,
+        ),
+        tasks in "(- \\[[ x]\\] (1\\.[1-3] )?[ab]\n){0,4}",
+    ) {
+        let records = journal::parse(lines.join("\n").as_bytes());
+        let file = TaskFile::scan(tasks.as_bytes());
+        let summary = Summary::of(&records, &file);
+        proptest::prop_assert!(summary.tasks.len() >= file.tasks.len());
+        proptest::prop_assert_eq!(summary.total, file.tasks.len());
+    }
+}

@@ -1,0 +1,75 @@
+//! The live view on a terminal.
+//!
+//! [`View`] knows what is to be seen; this draws it. Only [`Reporter::tick`]
+//! draws what moves, so an agent that says a thousand things a second costs
+//! nothing.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use specum_core::event::RunEvent;
+use specum_core::summary::Summary;
+
+use super::page::Page;
+use super::view::View;
+use super::{Reporter, summary};
+
+/// The live view.
+pub(super) struct Live<T, C> {
+    view: View,
+    /// All moving lines are the message of one bar.
+    bar: ProgressBar,
+    term: T,
+    colours: bool,
+    /// The time since some moment.
+    clock: C,
+}
+
+impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
+    pub(super) fn new(term: T, colours: bool, clock: C) -> Self {
+        let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
+        let style = ProgressStyle::with_template("{msg}").expect("a template of one field");
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style);
+        Live { view: View::default(), bar, term, colours, clock }
+    }
+
+    /// The terminal as it is now: a person may have changed its size.
+    fn page(&self) -> Page {
+        Page::of(Some(self.term.width()), self.colours)
+    }
+
+    fn draw(&self) {
+        let rows = usize::from(self.term.height());
+        let lines = self.view.lines((self.clock)(), self.page(), rows);
+        self.bar.set_message(lines.join("\n"));
+    }
+}
+
+impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C> {
+    fn event(&mut self, event: &RunEvent) {
+        let lasting = self.view.take(event, (self.clock)(), self.page());
+        if let RunEvent::RunEnded { .. } = event {
+            self.bar.finish_and_clear();
+        }
+        if !lasting.is_empty() {
+            self.draw();
+            self.bar.println(lasting.join("\n"));
+        }
+    }
+
+    fn tick(&mut self) {
+        self.draw();
+    }
+
+    fn summary(&mut self, spec: &str, summary: &Summary) {
+        self.bar.finish_and_clear();
+        for line in summary::render(spec, summary, self.page()).lines() {
+            // Nobody may be looking any more; the run has ended all the same.
+            let _ = self.term.write_line(line);
+        }
+        let _ = self.term.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests;

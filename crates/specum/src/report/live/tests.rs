@@ -1,0 +1,223 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use indicatif::InMemoryTerm;
+use specum_core::agent::{Sign, Usage};
+use specum_core::event::Outcome;
+use specum_core::tasks::TaskKey;
+
+use super::*;
+
+/// A live view on a terminal in memory, with a clock that stands still.
+struct Screen {
+    term: InMemoryTerm,
+    millis: Arc<AtomicU64>,
+    live: Box<dyn Reporter>,
+}
+
+impl Screen {
+    fn new(rows: u16, columns: u16, colours: bool) -> Screen {
+        let term = InMemoryTerm::new(rows, columns);
+        let millis = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&millis);
+        let clock = move || Duration::from_millis(clock.load(Ordering::Relaxed));
+        let live = Box::new(Live::new(term.clone(), colours, clock));
+        Screen { term, millis, live }
+    }
+
+    fn after(&mut self, seconds: u64, events: &[RunEvent]) {
+        self.millis.fetch_add(seconds * 1_000, Ordering::Relaxed);
+        events.iter().for_each(|event| self.live.event(event));
+        self.live.tick();
+    }
+
+    fn shows(&self) -> String {
+        self.term.contents()
+    }
+}
+
+fn task(id: &str, title: &str) -> TaskKey {
+    TaskKey { id: id.into(), title: title.into() }
+}
+
+fn begins(id: &str, title: &str) -> RunEvent {
+    let agent = Some("claude".into());
+    RunEvent::AttemptStarted { task: task(id, title), attempt: 1, agent, log: None }
+}
+
+fn says(id: &str, sign: Sign) -> RunEvent {
+    RunEvent::Agent { task: task(id, ""), sign }
+}
+
+fn run_starts(total: usize) -> RunEvent {
+    let agents = vec!["claude".into(), "codex".into()];
+    RunEvent::RunStarted { spec: "calculator".into(), total, done: 1, agents, jobs: 3 }
+}
+
+/// A run in the middle of its work.
+fn at_work(columns: u16) -> Screen {
+    let mut screen = Screen::new(24, columns, false);
+    screen.after(
+        0,
+        &[run_starts(12), begins("1.2", "Add the parser"), begins("1.3", "Write the printer")],
+    );
+    let usage = Some(Usage { tokens: 48_211, cost: Some(0.31) });
+    screen.after(
+        95,
+        &[
+            RunEvent::Passed {
+                task: task("1.2", "Add the parser"),
+                attempt: 2,
+                commit: Some("abc1234def".into()),
+                unverified: false,
+                outside: Vec::new(),
+                millis: 95_000,
+                usage,
+            },
+            RunEvent::Failed {
+                task: task("1.3", "Write the printer"),
+                attempt: 1,
+                class: "verify".into(),
+                reasons: vec![
+                    "`cargo test -p printer` ended with code 101".into(),
+                    "printer/src/lib.rs is not committed".into(),
+                ],
+                millis: 94_000,
+                usage,
+            },
+            RunEvent::SetAside {
+                task: task("1.4", "Describe both in the manual"),
+                attempt: 1,
+                reasons: vec!["README.md was changed by 1.2 too".into()],
+            },
+            begins("1.3", "Write the printer"),
+            begins("1.5", "Read numbers with exponents from the command line and from files"),
+            says("1.3", Sign::Text { text: "I look at the test first.\n".into() }),
+            says("1.5", Sign::Tool { name: "Bash cargo test --workspace".into() }),
+            says("1.5", Sign::Used(Usage { tokens: 1_234_567, cost: Some(1.5) })),
+        ],
+    );
+    screen.after(61, &[]);
+    screen
+}
+
+#[test]
+fn what_runs_has_a_line_and_what_has_ended_stays_above() {
+    insta::assert_snapshot!(at_work(80).shows(), @r#"
+    calculator  1 of 12 done  claude, codex  3 at once
+    ✓ 1.2 Add the parser  attempt 2  1 min 35 s  abc1234  48.2k tok  $0.31
+    ✗ 1.3 Write the printer  attempt 1  1 min 34 s  48.2k tok  $0.31
+        `cargo test -p printer` ended with code 101
+        printer/src/lib.rs is not committed
+    ↻ 1.4 Describe both in the manual  set aside  runs again alone
+        README.md was changed by 1.2 too
+    ⠋ 1.3 Write the printer  claude  I look at the test first.                 1:01
+    ⠋ 1.5 Read numbers with exponents fr…  claude  Bash cargo test…  1:01  1.2M tok
+    2/12 ━━━━━─────────────────────────  2:36  about 26 min left  1.3M tok  $2.12
+    "#);
+}
+
+#[test]
+fn on_forty_columns_nothing_wraps() {
+    insta::assert_snapshot!(at_work(40).shows(), @r#"
+    calculator  1 of 12 done  claude, codex
+    ✓ 1.2 Add the parser  attempt 2
+    ✗ 1.3 Write the printer  attempt 1
+        `cargo test -p printer` ended with
+        code 101
+        printer/src/lib.rs is not committed
+    ↻ 1.4 Describe both in the…  set aside
+        README.md was changed by 1.2 too
+    ⠋ 1.3 I look at the test first.    1:01
+    ⠋ 1.5 Bash cargo test…   1:01  1.2M tok
+    2/12 ━───────  2:36  about 26 min left
+    "#);
+}
+
+#[test]
+fn a_wait_is_counted_down_and_is_no_part_of_the_estimate() {
+    let mut screen = at_work(80);
+    let wait = RunEvent::Waiting {
+        agent: "claude".into(),
+        why: "5-hour limit reached".into(),
+        millis: 3_600_000,
+    };
+    screen.after(0, &[wait]);
+    screen.after(600, &[]);
+    let shown = screen.shows();
+    assert!(shown.contains("◷ 50:00 until claude may work: 5-hour limit reached"), "{shown}");
+    assert!(shown.contains("12:36  about 26 min left"), "{shown}");
+    screen.after(1, &[begins("1.6", "Go on")]);
+    assert!(!screen.shows().contains("◷"), "{}", screen.shows());
+}
+
+#[test]
+fn when_the_run_ends_only_what_has_ended_stays() {
+    let mut screen = at_work(80);
+    let end = RunEvent::RunEnded { outcome: Outcome::Interrupted, done: 2, total: 12, millis: 1 };
+    screen.after(1, &[end]);
+    let shown = screen.shows();
+    assert!(shown.contains("✓ 1.2") && shown.contains("✗ 1.3"), "{shown}");
+    assert!(!shown.contains("━") && !shown.contains("cargo test --workspace"), "{shown}");
+    screen.live.summary("calculator", &Summary { total: 12, done: 2, ..Summary::default() });
+    assert!(screen.shows().ends_with("`specum implement` starts it"), "{}", screen.shows());
+}
+
+#[test]
+fn a_small_window_shows_as_many_tasks_as_it_has_room_for() {
+    let mut screen = Screen::new(6, 80, false);
+    let begin: Vec<RunEvent> = (1..=9).map(|n| begins(&format!("1.{n}"), "A task")).collect();
+    screen.after(0, &[run_starts(12)]);
+    screen.after(1, &begin);
+    let shown = screen.shows();
+    assert!(shown.contains("1.3 A task") && !shown.contains("1.4"), "{shown}");
+    assert!(shown.contains("and 6 more") && shown.contains("1/12"), "{shown}");
+}
+
+#[test]
+fn colours_are_there_only_if_wanted() {
+    for (colours, found) in [(true, true), (false, false)] {
+        let mut screen = Screen::new(24, 80, colours);
+        screen.after(0, &[run_starts(3), begins("1.1", "x")]);
+        let raw = String::from_utf8(screen.term.contents_formatted()).unwrap();
+        assert_eq!(raw.contains("[32m") || raw.contains(";32m"), found, "{raw:?}");
+    }
+}
+
+#[test]
+fn nothing_that_an_agent_or_a_title_says_is_obeyed() {
+    let mut screen = Screen::new(24, 80, false);
+    let evil = "\x1b[2J\x1b[H\x1b]0;owned\x07\u{202e}gone\nbelow\r\x1b[31m";
+    let key = || task("9\x1b[1m.1\n", evil);
+    screen.after(
+        0,
+        &[
+            run_starts(3),
+            RunEvent::Warning { text: evil.into() },
+            RunEvent::AttemptStarted {
+                task: key(),
+                attempt: 1,
+                agent: Some(evil.into()),
+                log: None,
+            },
+            RunEvent::Agent { task: key(), sign: Sign::Tool { name: evil.repeat(100_000) } },
+        ],
+    );
+    let reasons = vec![evil.repeat(1_000)];
+    let class = evil.to_owned();
+    let failed =
+        RunEvent::Failed { task: key(), attempt: 1, class, reasons, millis: 1, usage: None };
+    let start = RunEvent::AttemptStarted { task: key(), attempt: 2, agent: None, log: None };
+    screen.after(1, &[failed, start]);
+    insta::assert_snapshot!(screen.shows(), @r#"
+    calculator  1 of 3 done  claude, codex  3 at once
+    ! gone below
+    ✗ 9.1 gone below  attempt 1  0.0 s
+        gone below gone below gone below gone below gone below gone below gone
+        below gone below gone below gone below gone below gone below gone below
+        gone below gone below gone below gone below gone below gone below gone bel…
+    ⠋ 9.1 gone below                                                           0:00
+    1/3 ━━━━━━━━━━────────────────────  0:01
+    "#);
+    assert!(!screen.term.moves_since_last_check().contains('\u{202e}'));
+}

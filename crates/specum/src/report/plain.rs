@@ -1,0 +1,233 @@
+//! Plain lines, for files and pipes: one for each event, without colours, made
+//! to be searched.
+//!
+//! A line about a task begins with its id and a verb: `1.2 started`, `1.2
+//! checking`, `1.2 passed`, `1.2 failed`, `1.2 set aside`.
+
+use std::io::Write;
+
+use specum_core::agent::Sign;
+use specum_core::event::RunEvent;
+use specum_core::summary::Summary;
+use specum_core::tasks::TaskKey;
+
+use super::page::{Page, fit};
+use super::{Reporter, clean, summary, units};
+
+/// The longest text of others in a line.
+const LONGEST: usize = 200;
+
+/// Writes plain lines.
+pub(super) struct Plain<W>(pub(super) W);
+
+impl<W: Write> Plain<W> {
+    fn write(&mut self, text: &str) {
+        // A run goes on although nobody reads what it says.
+        let _ = writeln!(self.0, "{text}");
+        let _ = self.0.flush();
+    }
+}
+
+impl<W: Write> Reporter for Plain<W> {
+    fn event(&mut self, event: &RunEvent) {
+        if let Some(line) = line(event) {
+            self.write(&line);
+        }
+    }
+
+    fn tick(&mut self) {}
+
+    fn summary(&mut self, spec: &str, summary: &Summary) {
+        let text = summary::render(spec, summary, Page::of(None, false));
+        self.write(&format!("\n{}", text.trim_end()));
+    }
+}
+
+/// What an event is in one line; `None` if it says nothing to a person who
+/// reads later.
+fn line(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::RunStarted { spec, total, done, agents, jobs } => format!(
+            "run started: {}, {done} of {total} tasks done, agents: {}, {jobs} at once",
+            said(spec),
+            names(agents)
+        ),
+        RunEvent::GroupStarted { tasks } => {
+            let ids: Vec<String> = tasks.iter().map(id).collect();
+            format!("group started: {}", ids.join(", "))
+        }
+        RunEvent::AttemptStarted { task, attempt, agent, .. } => {
+            let who = agent.as_deref().map_or("check only".into(), said);
+            format!("{} started ({who}, attempt {attempt}): {}", id(task), said(&task.title))
+        }
+        RunEvent::Agent { task, sign: Sign::Retrying { why } } => {
+            format!("{} waits: {}", id(task), said(why))
+        }
+        RunEvent::Agent { .. } => return None,
+        RunEvent::Checking { task, command, integrated } => {
+            let what = command.as_deref().map_or("no command".into(), said);
+            let place = if *integrated { " (on top of the others)" } else { "" };
+            format!("{} checking{place}: {what}", id(task))
+        }
+        RunEvent::Passed { task, attempt, commit, unverified, outside, millis, usage } => {
+            let mut facts = vec![format!("attempt {attempt}"), units::millis(*millis)];
+            facts.extend(commit.as_deref().map(|id| said(&units::commit(id))));
+            facts.extend(units::used(usage.as_ref()));
+            facts.extend(unverified.then(|| "unverified".into()));
+            let outside = if outside.is_empty() {
+                String::new()
+            } else {
+                format!(", changed outside its files: {}", names(outside))
+            };
+            format!("{} passed ({}){outside}", id(task), facts.join(", "))
+        }
+        RunEvent::Failed { task, attempt, class, reasons, millis, usage } => {
+            let mut facts = vec![format!("attempt {attempt}"), units::millis(*millis), said(class)];
+            facts.extend(units::used(usage.as_ref()));
+            format!("{} failed ({}): {}", id(task), facts.join(", "), all(reasons))
+        }
+        RunEvent::SetAside { task, attempt, reasons } => {
+            format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons))
+        }
+        RunEvent::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
+        RunEvent::Waiting { agent, why, millis } => {
+            format!("waiting for {}, {}: {}", said(agent), units::millis(*millis), said(why))
+        }
+        RunEvent::AgentChanged { from, to, why } => {
+            format!("agent changed from {} to {}: {}", said(from), said(to), said(why))
+        }
+        RunEvent::Warning { text } => format!("warning: {}", said(text)),
+        RunEvent::RunEnded { outcome, done, total, millis } => {
+            let outcome = said(&outcome.to_string());
+            format!(
+                "run ended: {outcome}, {done} of {total} tasks done, {}",
+                units::millis(*millis)
+            )
+        }
+    })
+}
+
+fn said(text: &str) -> String {
+    fit(&clean::one_line(text), LONGEST)
+}
+
+fn id(task: &TaskKey) -> String {
+    fit(&clean::one_line(&task.id), 40)
+}
+
+fn names(names: &[String]) -> String {
+    fit(&names.iter().map(|name| said(name)).collect::<Vec<_>>().join(", "), LONGEST)
+}
+
+fn all(reasons: &[String]) -> String {
+    reasons.iter().map(|reason| said(reason)).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use specum_core::agent::Usage;
+    use specum_core::event::Outcome;
+
+    use super::*;
+
+    fn told(events: &[RunEvent]) -> String {
+        let mut plain = Plain(Vec::new());
+        events.iter().for_each(|event| plain.event(event));
+        String::from_utf8(plain.0).unwrap()
+    }
+
+    #[test]
+    fn every_event_is_one_line_that_can_be_searched() {
+        let task = || TaskKey { id: "1.2".into(), title: "Add the parser".into() };
+        let usage = Some(Usage { tokens: 48_211, cost: Some(0.314) });
+        let events = [
+            RunEvent::RunStarted {
+                spec: "calculator".into(),
+                total: 12,
+                done: 1,
+                agents: vec!["claude".into(), "codex".into()],
+                jobs: 2,
+            },
+            RunEvent::GroupStarted {
+                tasks: vec![task(), TaskKey { id: "1.3".into(), title: String::new() }],
+            },
+            RunEvent::AttemptStarted {
+                task: task(),
+                attempt: 1,
+                agent: Some("claude".into()),
+                log: None,
+            },
+            RunEvent::Agent { task: task(), sign: Sign::Text { text: "hm".into() } },
+            RunEvent::Agent { task: task(), sign: Sign::Retrying { why: "overloaded".into() } },
+            RunEvent::Checking {
+                task: task(),
+                command: Some("cargo test".into()),
+                integrated: false,
+            },
+            RunEvent::Failed {
+                task: task(),
+                attempt: 1,
+                class: "verify".into(),
+                reasons: vec!["`cargo test` ended\nwith code 101".into(), "no signal".into()],
+                millis: 34_000,
+                usage,
+            },
+            RunEvent::SetAside {
+                task: task(),
+                attempt: 2,
+                reasons: vec!["conflict in a.rs".into()],
+            },
+            RunEvent::FixAdded { task: task(), fix: "1.2.1".into() },
+            RunEvent::Waiting { agent: "claude".into(), why: "limit".into(), millis: 3_600_000 },
+            RunEvent::AgentChanged {
+                from: "claude".into(),
+                to: "codex".into(),
+                why: "limit".into(),
+            },
+            RunEvent::Warning { text: "the branch has changed".into() },
+            RunEvent::Passed {
+                task: task(),
+                attempt: 3,
+                commit: Some("abc1234def".into()),
+                unverified: true,
+                outside: vec!["b.rs".into()],
+                millis: 12_000,
+                usage,
+            },
+            RunEvent::RunEnded {
+                outcome: Outcome::Blocked { why: "1.3 failed 5 times".into() },
+                done: 2,
+                total: 12,
+                millis: 3_725_000,
+            },
+        ];
+        insta::assert_snapshot!(told(&events), @r#"
+        run started: calculator, 1 of 12 tasks done, agents: claude, codex, 2 at once
+        group started: 1.2, 1.3
+        1.2 started (claude, attempt 1): Add the parser
+        1.2 waits: overloaded
+        1.2 checking: cargo test
+        1.2 failed (attempt 1, 34 s, verify, 48.2k tokens, $0.31): `cargo test` ended with code 101; no signal
+        1.2 set aside (attempt 2): conflict in a.rs
+        1.2 gets a fix task: 1.2.1
+        waiting for claude, 1 h: limit
+        agent changed from claude to codex: limit
+        warning: the branch has changed
+        1.2 passed (attempt 3, 12 s, abc1234, 48.2k tokens, $0.31, unverified), changed outside its files: b.rs
+        run ended: blocked: 1.3 failed 5 times, 2 of 12 tasks done, 1 h 2 min
+        "#);
+    }
+
+    #[test]
+    fn whatever_is_said_a_line_stays_one_short_line() {
+        let evil = "\x1b[2J\u{202e}x\n\r\u{9b}1m ".repeat(10_000);
+        let task = TaskKey { id: evil.clone(), title: evil.clone() };
+        let text = told(&[
+            RunEvent::AttemptStarted { task, attempt: 1, agent: Some(evil.clone()), log: None },
+            RunEvent::Warning { text: evil },
+        ]);
+        assert_eq!(text.lines().count(), 2);
+        assert!(text.lines().all(|line| line.chars().count() < 500));
+        assert!(text.chars().all(|c| c == '\n' || !clean::is_hidden(c)), "{text:?}");
+    }
+}

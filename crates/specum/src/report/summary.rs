@@ -1,0 +1,260 @@
+//! A summary for a person: what they want to read in the morning.
+//!
+//! First how the loop stands and what to do about it, then a line for each task
+//! that was worked, then the story of those that were not done at the first
+//! attempt, then the sums, and what nobody has proved. No line is wider than the
+//! page.
+
+mod table;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
+
+use self::table::{Column, Table};
+use super::page::{Page, Part, Tone, columns, fit, pad};
+use super::{clean, units};
+
+/// How many names a list shows before it says how many more there are.
+const LISTED: usize = 12;
+
+/// The summary of a spec's loop, in lines.
+pub(crate) fn render(spec: &str, summary: &Summary, page: Page) -> String {
+    let sections = [
+        headline(spec, summary, page),
+        tasks(summary, page),
+        stories(summary, page),
+        totals(summary, page),
+    ];
+    let sections = sections.into_iter().filter(|lines| !lines.is_empty());
+    sections.map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+}
+
+/// How the loop stands, and what a person does next.
+fn headline(spec: &str, summary: &Summary, page: Page) -> Vec<String> {
+    let (word, tone, why, next) = match &summary.standing {
+        Standing::NotStarted => ("not started", Tone::Normal, "", "`specum implement` starts it"),
+        Standing::UnderWay => ("under way", Tone::Normal, "", ""),
+        Standing::Paused => ("paused", Tone::Wary, "", "`specum resume` lets it go on"),
+        Standing::Blocked { why } => {
+            let next = "mend it, then `specum resume` gives the task another round";
+            ("blocked", Tone::Bad, why.as_str(), next)
+        }
+        Standing::Stopped { why } => {
+            ("stopped", Tone::Wary, why.as_str(), "starting again goes on where it stopped")
+        }
+        Standing::Cancelled => ("cancelled", Tone::Wary, "", "`specum implement` begins anew"),
+        Standing::Complete => ("complete", Tone::Good, "", ""),
+    };
+    let Summary { done, total, .. } = summary;
+    let parts = [
+        Part::new(format!("{}  ", clean::one_line(spec)), Tone::Strong),
+        Part::new(word, tone),
+        Part::new(format!("  {done} of {total} tasks done"), Tone::Normal),
+    ];
+    let mut lines = vec![page.line(&parts)];
+    lines.extend(page.wrapped(2, &clean::one_line(why), tone));
+    lines.extend(page.wrapped(2, next, Tone::Normal));
+    lines
+}
+
+/// A line for each task that was worked, and how many there are beside them.
+fn tasks(summary: &Summary, page: Page) -> Vec<String> {
+    let worked: Vec<&TaskSummary> =
+        summary.tasks.iter().filter(|task| !task.attempts.is_empty()).collect();
+    let mut lines = table_of(&worked).render(page);
+    let beside = |done: bool| {
+        summary.tasks.iter().filter(move |task| task.done == done && task.attempts.is_empty())
+    };
+    let before = beside(true).count();
+    if before > 0 {
+        let text = format!("✓ {before} ticked before this loop began");
+        lines.push(page.line(&[Part::new(text, Tone::Dim)]));
+    }
+    let open = beside(false).count();
+    if let Some(next) = beside(false).next() {
+        let (id, title) = (clean::one_line(&next.id), clean::one_line(&next.title));
+        let text = format!("· {open} not begun, the first is {id} {title}");
+        lines.push(page.line(&[Part::new(text, Tone::Dim)]));
+    }
+    lines
+}
+
+fn table_of(worked: &[&TaskSummary]) -> Table {
+    let each = |cell: &dyn Fn(&TaskSummary) -> Option<String>| {
+        worked.iter().map(|task| cell(task).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let agents = |task: &TaskSummary| Some(fit(&clean::one_line(&task.agents().join(", ")), 20));
+    let cost =
+        |task: &TaskSummary| units::spent(task.spent()).into_iter().find(|t| t.contains('$'));
+    let tokens = |task: &TaskSummary| task.spent().tokens.map(units::tokens);
+    let commit = |task: &TaskSummary| {
+        let id = task.passed()?.commit.as_deref()?;
+        Some(clean::one_line(&units::commit(id)))
+    };
+    let unproved = |task: &TaskSummary| {
+        task.passed().filter(|attempt| attempt.unverified).map(|_| "unverified".to_owned())
+    };
+    let tries = |task: &TaskSummary| {
+        (task.attempts.len() > 1).then(|| format!("{} attempts", task.attempts.len()))
+    };
+    Table {
+        signs: worked.iter().map(|task| sign(task)).collect(),
+        ids: each(&|task| Some(fit(&clean::one_line(&task.id), 12))),
+        titles: each(&|task| Some(clean::one_line(&task.title))),
+        // The first ones are the last to go where there is little room.
+        columns: vec![
+            Column::new(each(&|task| Some(units::millis(task.millis()))), Tone::Dim)
+                .right_aligned(),
+            Column::new(each(&unproved), Tone::Wary),
+            Column::new(each(&tries), Tone::Wary),
+            Column::new(each(&commit), Tone::Dim),
+            Column::new(each(&cost), Tone::Dim).right_aligned(),
+            Column::new(each(&agents), Tone::Dim),
+            Column::new(each(&tokens), Tone::Dim).right_aligned(),
+        ],
+    }
+}
+
+fn sign(task: &TaskSummary) -> (&'static str, Tone) {
+    match task.attempts.last().map(|attempt| attempt.result) {
+        _ if task.done => ("✓", Tone::Good),
+        Some(AttemptResult::Failed) => ("✗", Tone::Bad),
+        Some(AttemptResult::SetAside) => ("↻", Tone::Wary),
+        _ => ("·", Tone::Wary),
+    }
+}
+
+/// What happened to the tasks that were not done at the first attempt.
+fn stories(summary: &Summary, page: Page) -> Vec<String> {
+    let told = summary
+        .tasks
+        .iter()
+        .filter(|task| task.attempts.len() > 1 || (!task.done && !task.attempts.is_empty()));
+    let mut lines = Vec::new();
+    for task in told {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let head = Part::new(format!("{} ", clean::one_line(&task.id)), Tone::Strong);
+        lines.push(page.row(&[head], &Part::new(clean::one_line(&task.title), Tone::Normal), &[]));
+        lines.extend(task.attempts.iter().flat_map(|attempt| told_attempt(attempt, page)));
+        let kept = summary.kept.iter().filter(|kept| kept.task == task.id);
+        for kept in kept {
+            let reference = clean::one_line(&kept.reference);
+            let text = format!("what attempt {} left is kept: {reference}", kept.attempt);
+            lines.extend(page.wrapped(4, &text, Tone::Dim));
+        }
+    }
+    lines
+}
+
+/// An attempt with its verdict, and the reasons below.
+pub(crate) fn told_attempt(attempt: &Attempt, page: Page) -> Vec<String> {
+    let (word, tone) = match attempt.result {
+        AttemptResult::Open => ("no verdict yet", Tone::Wary),
+        AttemptResult::Passed if attempt.unverified => ("passed, unverified", Tone::Wary),
+        AttemptResult::Passed => ("passed", Tone::Good),
+        AttemptResult::Failed => ("failed", Tone::Bad),
+        AttemptResult::SetAside => ("set aside", Tone::Wary),
+    };
+    let head = [Part::new(format!("  attempt {}  ", attempt.number), Tone::Dim)];
+    let mut facts = vec![Part::new(units::millis(attempt.millis), Tone::Dim)];
+    let agents = clean::one_line(&attempt.agents.join(", "));
+    facts.extend((!agents.is_empty()).then(|| Part::new(agents, Tone::Dim)));
+    let commit = attempt.commit.as_deref().map(|id| clean::one_line(&units::commit(id)));
+    facts.extend(commit.map(|id| Part::new(id, Tone::Dim)));
+    facts.extend(units::spent(attempt.spent).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
+    let mut lines = vec![page.row(&head, &Part::new(word, tone), &facts)];
+    for reason in &attempt.reasons {
+        lines.extend(page.wrapped(4, &clean::one_line(reason), Tone::Normal));
+    }
+    for reason in &attempt.sent_back {
+        let text = format!("sent back: {}", clean::one_line(reason));
+        lines.extend(page.wrapped(4, &text, Tone::Dim));
+    }
+    lines
+}
+
+/// The sums, one below the other.
+fn totals(summary: &Summary, page: Page) -> Vec<String> {
+    if summary.attempts == 0 {
+        return Vec::new();
+    }
+    let mut rows: Vec<(&str, String, Tone)> = Vec::new();
+    let commits = match summary.commits {
+        0 => String::new(),
+        1 => ", 1 commit".to_owned(),
+        commits => format!(", {commits} commits"),
+    };
+    rows.push(("attempts", format!("{}{commits}", summary.attempts), Tone::Normal));
+    rows.push(("time", time(summary), Tone::Normal));
+    let spent = units::spent(summary.spent);
+    if !spent.is_empty() {
+        let about = if summary.spent.estimated { " (in part an estimate)" } else { "" };
+        rows.push(("used", format!("{}{about}", spent.join(", ")), Tone::Normal));
+    }
+    if !summary.waits.is_empty() {
+        let millis = summary.waits.iter().fold(0_u64, |sum, wait| sum.saturating_add(wait.millis));
+        let why = summary.waits.last().map(|wait| format!("{}: {}", wait.agent, wait.why));
+        let times = match summary.waits.len() {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let text =
+            format!("{times}, {} in all; {}", units::millis(millis), why.unwrap_or_default());
+        rows.push(("waited", text, Tone::Normal));
+    }
+    for change in &summary.agent_changes {
+        rows.push((
+            "agent",
+            format!("{} → {}: {}", change.from, change.to, change.why),
+            Tone::Normal,
+        ));
+    }
+    for outside in &summary.outside {
+        let text =
+            format!("{} changed {}, which it does not name", outside.task, listed(&outside.files));
+        rows.push(("outside", text, Tone::Wary));
+    }
+    if !summary.unverified.is_empty() {
+        let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));
+        rows.push(("unverified", text, Tone::Wary));
+    }
+    rows.iter().flat_map(|(label, text, tone)| row(label, text, *tone, page)).collect()
+}
+
+/// A label and a text, which goes on below itself.
+fn row(label: &str, text: &str, tone: Tone, page: Page) -> Vec<String> {
+    const LABEL: usize = 12;
+    let mut lines = page.wrapped(LABEL, &clean::one_line(text), tone);
+    if let Some(first) = lines.first_mut() {
+        let label = page.paint(&pad(label, LABEL), Tone::Dim);
+        first.replace_range(..LABEL, &label);
+    }
+    lines
+}
+
+fn time(summary: &Summary) -> String {
+    let worked = format!("{} of work", units::millis(summary.millis));
+    let moment = |at: &Option<String>| at.as_deref()?.parse::<Timestamp>().ok();
+    match (moment(&summary.since), moment(&summary.until)) {
+        (Some(since), Some(until)) => {
+            let whole = Duration::try_from(until.duration_since(since)).unwrap_or_default();
+            format!("{worked}, {} from the first start to the last word", units::duration(whole))
+        }
+        _ => worked,
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let mut text = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    if let Some(more) = names.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

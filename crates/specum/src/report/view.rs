@@ -1,0 +1,333 @@
+//! What the live view shows, as a value: events and a clock in, lines out.
+//!
+//! Each running task has one line, with what its agent does now; below them
+//! stands the whole. What has ended is told once, in lines that stay.
+
+use std::time::Duration;
+
+use specum_core::agent::{Sign, Usage};
+use specum_core::event::RunEvent;
+use specum_core::tasks::TaskKey;
+
+use super::clean;
+use super::page::{Page, Part, Tone, columns, fit};
+use super::units;
+
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// How long a picture of the spinner stands.
+const FRAME: u128 = 100;
+/// A running task's title and what its agent does share a line if both have
+/// about this much of it.
+const ROOM_FOR_BOTH: usize = 56;
+
+/// What the live view shows.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    began: Duration,
+    done: usize,
+    total: usize,
+    /// How many tasks have passed in this run.
+    passed: usize,
+    running: Vec<Running>,
+    waiting: Option<Waiting>,
+    /// How long the run has waited; no part of the estimate.
+    waited: Duration,
+    /// What ended attempts have used.
+    used: Usage,
+    ended: bool,
+}
+
+/// An attempt that runs.
+#[derive(Debug)]
+struct Running {
+    /// As the events name it.
+    key: String,
+    id: String,
+    title: String,
+    agent: Option<String>,
+    since: Duration,
+    usage: Usage,
+    /// What the agent said last.
+    words: String,
+    /// What it does beside its words, and whether that is a wait.
+    doing: Option<(String, Tone)>,
+}
+
+/// A wait for an agent.
+#[derive(Debug)]
+struct Waiting {
+    agent: String,
+    why: String,
+    since: Duration,
+    until: Duration,
+}
+
+impl View {
+    /// Takes an event in, and gives the lines that are to stay.
+    pub(super) fn take(&mut self, event: &RunEvent, now: Duration, page: Page) -> Vec<String> {
+        match event {
+            RunEvent::RunStarted { total, done, .. } => {
+                (self.total, self.done, self.began) = (*total, *done, now);
+            }
+            RunEvent::AttemptStarted { task, agent, .. } => {
+                self.stop_waiting(now);
+                self.remove(task);
+                self.running.push(Running::new(task, agent.as_deref(), now));
+            }
+            RunEvent::Agent { task, sign } => {
+                if let Some(running) = self.find(task) {
+                    running.take(sign);
+                }
+            }
+            RunEvent::Checking { task, command, integrated } => {
+                let what = command.as_deref().map_or("no command".into(), clean::one_line);
+                let where_ =
+                    if *integrated { "checking on top of the others: " } else { "checking: " };
+                if let Some(running) = self.find(task) {
+                    running.doing = Some((format!("{where_}{what}"), Tone::Normal));
+                }
+            }
+            RunEvent::Passed { task, usage, .. } => {
+                self.end(task, usage.as_ref());
+                self.done += 1;
+                self.passed += 1;
+            }
+            RunEvent::Failed { task, usage, .. } => self.end(task, usage.as_ref()),
+            RunEvent::SetAside { task, .. } => self.end(task, None),
+            // The new task is one more to be done.
+            RunEvent::FixAdded { .. } => self.total += 1,
+            RunEvent::Waiting { agent, why, millis } => {
+                self.stop_waiting(now);
+                self.waiting = Some(Waiting {
+                    agent: clean::one_line(agent),
+                    why: clean::one_line(why),
+                    since: now,
+                    until: now.saturating_add(Duration::from_millis(*millis)),
+                });
+            }
+            RunEvent::AgentChanged { .. } => self.stop_waiting(now),
+            RunEvent::RunEnded { .. } => self.ended = true,
+            RunEvent::GroupStarted { .. } | RunEvent::Warning { .. } => {}
+        }
+        lasting(event, page)
+    }
+
+    /// The lines that are drawn anew again and again, at most `rows` of them.
+    pub(super) fn lines(&self, now: Duration, page: Page, rows: usize) -> Vec<String> {
+        if self.ended || self.total == 0 {
+            return Vec::new();
+        }
+        // The overall bar, a wait, and how many tasks are not shown.
+        let room = rows.saturating_sub(3).max(1);
+        let shown = self.running.iter().take(room);
+        let mut lines: Vec<String> = shown.map(|task| task.line(now, page)).collect();
+        if let Some(more) = self.running.len().checked_sub(room).filter(|more| *more > 0) {
+            lines.push(page.line(&[Part::new(format!("  and {more} more"), Tone::Dim)]));
+        }
+        lines.extend(self.waiting.as_ref().map(|waiting| waiting.line(now, page)));
+        lines.push(self.overall(now, page));
+        lines
+    }
+
+    /// `12/40 ━━━━────  1:02:03  about 2 h left  1.2M tok  $3.20`
+    fn overall(&self, now: Duration, page: Page) -> String {
+        let head = format!("{}/{} ", self.done, self.total);
+        let mut facts = vec![Part::new(units::clock(now.saturating_sub(self.began)), Tone::Normal)];
+        if let Some(left) = self.estimate(now) {
+            facts.push(Part::new(format!("about {} left", units::duration(left)), Tone::Dim));
+        }
+        let all = self.running.iter().fold(self.used, |sum, task| plus(sum, task.usage));
+        facts.extend(usage_facts(all));
+        let taken: usize = facts.iter().map(|fact| columns(&fact.text) + 2).sum();
+        let room = page.width.saturating_sub(columns(&head) + taken).clamp(8, 30);
+        let full = (self.done.min(self.total) * room).checked_div(self.total).unwrap_or(0);
+        let head = [
+            Part::new(head, Tone::Strong),
+            Part::new("━".repeat(full), Tone::Good),
+            Part::new("─".repeat(room - full), Tone::Dim),
+        ];
+        page.row(&head, &Part::new("", Tone::Normal), &facts)
+    }
+
+    /// How long the open tasks will take if they take as long as those before.
+    fn estimate(&self, now: Duration) -> Option<Duration> {
+        let open = u32::try_from(self.total.saturating_sub(self.done)).ok()?;
+        let passed = u32::try_from(self.passed).ok()?;
+        let waits = self.waiting.as_ref().map_or(Duration::ZERO, |w| now.saturating_sub(w.since));
+        let worked = now.saturating_sub(self.began).saturating_sub(self.waited + waits);
+        let whole = worked.checked_div(passed)?.checked_mul(open)?;
+        // Nobody believes the seconds.
+        let seconds = whole.as_secs();
+        (seconds > 0).then(|| Duration::from_secs(seconds.next_multiple_of(60)))
+    }
+
+    fn find(&mut self, task: &TaskKey) -> Option<&mut Running> {
+        self.running.iter_mut().find(|running| running.key == task.id)
+    }
+
+    fn remove(&mut self, task: &TaskKey) -> Option<Running> {
+        let at = self.running.iter().position(|running| running.key == task.id)?;
+        Some(self.running.remove(at))
+    }
+
+    fn end(&mut self, task: &TaskKey, usage: Option<&Usage>) {
+        let last = self.remove(task).map(|running| running.usage);
+        self.used = plus(self.used, usage.copied().or(last).unwrap_or_default());
+    }
+
+    fn stop_waiting(&mut self, now: Duration) {
+        if let Some(waiting) = self.waiting.take() {
+            self.waited += now.saturating_sub(waiting.since);
+        }
+    }
+}
+
+impl Running {
+    fn new(task: &TaskKey, agent: Option<&str>, now: Duration) -> Running {
+        Running {
+            key: task.id.clone(),
+            id: clean::one_line(&task.id),
+            title: clean::one_line(&task.title),
+            agent: agent.map(clean::one_line),
+            since: now,
+            usage: Usage::default(),
+            words: String::new(),
+            doing: None,
+        }
+    }
+
+    fn take(&mut self, sign: &Sign) {
+        match sign {
+            Sign::Text { text } => {
+                self.words = clean::last_line(text);
+                self.doing = None;
+            }
+            Sign::Tool { name } => self.doing = Some((clean::one_line(name), Tone::Normal)),
+            Sign::ToolEnded => self.doing = None,
+            Sign::Used(usage) => self.usage = *usage,
+            Sign::Retrying { why } => {
+                let why = format!("waits: {}", clean::one_line(why));
+                self.doing = Some((why, Tone::Wary));
+            }
+        }
+    }
+
+    fn line(&self, now: Duration, page: Page) -> String {
+        let frame = usize::try_from(now.as_millis() / FRAME % SPINNER.len() as u128).unwrap_or(0);
+        let mut head = vec![
+            Part::new(format!("{} ", SPINNER[frame]), Tone::Good),
+            Part::new(format!("{} ", fit(&self.id, 12)), Tone::Strong),
+        ];
+        let mut facts = vec![Part::new(units::clock(now.saturating_sub(self.since)), Tone::Normal)];
+        facts.extend(usage_facts(self.usage));
+        let does = match &self.doing {
+            Some((doing, tone)) => Part::new(doing.clone(), *tone),
+            None => Part::new(self.words.clone(), Tone::Dim),
+        };
+        if page.width < ROOM_FOR_BOTH {
+            // The id says which task it is; what happens is the news.
+            let body = if does.text.is_empty() { self.title_part() } else { does };
+            return page.spread(&head, &body, &facts);
+        }
+        let title = fit(&self.title, page.width * 2 / 5);
+        head.push(Part::new(format!("{title}  "), Tone::Normal));
+        head.extend(
+            self.agent.iter().map(|name| Part::new(format!("{}  ", fit(name, 12)), Tone::Dim)),
+        );
+        page.spread(&head, &does, &facts)
+    }
+
+    fn title_part(&self) -> Part {
+        Part::new(self.title.clone(), Tone::Normal)
+    }
+}
+
+impl Waiting {
+    fn line(&self, now: Duration, page: Page) -> String {
+        let left = units::clock(self.until.saturating_sub(now));
+        let head = Part::new(format!("◷ {left} until {} may work: ", self.agent), Tone::Wary);
+        page.row(&[head], &Part::new(self.why.clone(), Tone::Dim), &[])
+    }
+}
+
+fn usage_facts(usage: Usage) -> Vec<Part> {
+    let counted = (usage.tokens > 0).then(|| format!("{} tok", units::tokens(usage.tokens)));
+    let facts = counted.into_iter().chain(usage.cost.map(units::dollars));
+    facts.map(|fact| Part::new(fact, Tone::Dim)).collect()
+}
+
+fn plus(one: Usage, two: Usage) -> Usage {
+    let cost = match (one.cost, two.cost) {
+        (Some(one), Some(two)) => Some(one + two),
+        (one, two) => one.or(two),
+    };
+    Usage { tokens: one.tokens.saturating_add(two.tokens), cost }
+}
+
+/// The lines of an event that stay on the screen.
+fn lasting(event: &RunEvent, page: Page) -> Vec<String> {
+    match event {
+        RunEvent::RunStarted { spec, total, done, agents, jobs } => {
+            let mut facts = vec![Part::new(format!("{done} of {total} done"), Tone::Normal)];
+            let agents: Vec<String> = agents.iter().map(|name| clean::one_line(name)).collect();
+            facts.push(Part::new(agents.join(", "), Tone::Dim));
+            facts.extend((*jobs > 1).then(|| Part::new(format!("{jobs} at once"), Tone::Dim)));
+            vec![page.row(&[], &Part::new(clean::one_line(spec), Tone::Strong), &facts)]
+        }
+        RunEvent::Passed { task, attempt, commit, unverified, millis, usage, .. } => {
+            let mut facts = Vec::new();
+            facts.extend(unverified.then(|| Part::new("unverified", Tone::Wary)));
+            facts
+                .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
+            facts.push(Part::new(units::millis(*millis), Tone::Dim));
+            let commit = commit.as_deref().map(|id| clean::one_line(&units::commit(id)));
+            facts.extend(commit.map(|id| Part::new(id, Tone::Dim)));
+            facts.extend(usage.map(usage_facts).unwrap_or_default());
+            vec![title_row(page, ("✓", Tone::Good), task, &facts)]
+        }
+        RunEvent::Failed { task, attempt, reasons, millis, usage, .. } => {
+            let mut facts = vec![Part::new(format!("attempt {attempt}"), Tone::Dim)];
+            facts.push(Part::new(units::millis(*millis), Tone::Dim));
+            facts.extend(usage.map(usage_facts).unwrap_or_default());
+            let row = title_row(page, ("✗", Tone::Bad), task, &facts);
+            [row].into_iter().chain(reason_lines(page, reasons)).collect()
+        }
+        RunEvent::SetAside { task, attempt, reasons } => {
+            let mut facts = vec![Part::new("set aside", Tone::Wary)];
+            facts.push(Part::new("runs again alone", Tone::Dim));
+            facts
+                .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
+            let row = title_row(page, ("↻", Tone::Wary), task, &facts);
+            [row].into_iter().chain(reason_lines(page, reasons)).collect()
+        }
+        RunEvent::FixAdded { task, fix } => {
+            let head = Part::new(format!("+ {} ", clean::one_line(fix)), Tone::Wary);
+            let body = format!("is to mend {}", clean::one_line(&task.id));
+            vec![page.row(&[head], &Part::new(body, Tone::Normal), &[])]
+        }
+        RunEvent::AgentChanged { from, to, why } => {
+            let (from, to) = (clean::one_line(from), clean::one_line(to));
+            let head = Part::new(format!("→ {to} takes over from {from}: "), Tone::Wary);
+            vec![page.row(&[head], &Part::new(clean::one_line(why), Tone::Normal), &[])]
+        }
+        RunEvent::Warning { text } => {
+            page.wrapped(0, &format!("! {}", clean::one_line(text)), Tone::Wary)
+        }
+        RunEvent::GroupStarted { .. }
+        | RunEvent::AttemptStarted { .. }
+        | RunEvent::Agent { .. }
+        | RunEvent::Checking { .. }
+        | RunEvent::Waiting { .. }
+        | RunEvent::RunEnded { .. } => Vec::new(),
+    }
+}
+
+fn title_row(page: Page, (sign, tone): (&str, Tone), task: &TaskKey, facts: &[Part]) -> String {
+    let id = fit(&clean::one_line(&task.id), 12);
+    let head = [Part::new(format!("{sign} "), tone), Part::new(format!("{id} "), Tone::Strong)];
+    page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), facts)
+}
+
+fn reason_lines(page: Page, reasons: &[String]) -> Vec<String> {
+    reasons.iter().flat_map(|why| page.wrapped(4, &clean::one_line(why), Tone::Dim)).collect()
+}
