@@ -274,7 +274,12 @@ fn signal(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 fn verify(evidence: &Evidence<'_>) -> Option<String> {
-    let CheckRun::Ran { command, ended, expect, stdout, .. } = &evidence.check else { return None };
+    failed_check(&evidence.check)
+}
+
+/// The fifth layer alone: why a check has failed, if it has.
+pub fn failed_check(check: &CheckRun) -> Option<String> {
+    let CheckRun::Ran { command, ended, expect, stdout, .. } = check else { return None };
     let command = line::head(command.lines().next().unwrap_or_default(), 120);
     match (ended, expect) {
         (Ended::TimedOut(seconds), _) => {

@@ -7,6 +7,7 @@
 //! records and the writes, never while a check or git runs.
 
 mod commit;
+mod end;
 mod history;
 mod judge;
 mod tree;
@@ -28,8 +29,9 @@ use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 use thiserror::Error;
 
+pub use self::end::Tried;
 pub use self::history::{Delegation, History};
-pub use self::judge::{By, Judged, Tried, Work};
+pub use self::judge::{By, Found, Judged};
 use self::tree::Tree;
 use crate::files::FileError;
 use crate::git::{Git, GitError};

@@ -10,7 +10,7 @@ use specum_core::progress::Note;
 use specum_core::tasks::{Found, short_title};
 use specum_core::verify::{self, CommitRun, Failure};
 
-use super::judge::{failed, signals};
+use super::judge::signals;
 use super::{AttemptError, History, Judged, Opened, Workspace};
 
 /// A passed attempt whose commit is not recorded yet.
@@ -106,7 +106,7 @@ impl Workspace {
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
-        let mut entry = failed(opened, judged);
+        let mut entry = judged.entry(opened);
         if let Entry::Failed { reasons, class, .. } = &mut entry {
             reasons.push(failure.message.clone());
             failure.layer.class().clone_into(class);

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use specum_core::agent::Trouble;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
 use specum_core::state::State;
 use specum_core::tasks::{self, Check, Fields, TaskEdit, TaskFile, TaskKey};
-use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, Layer, Verdict};
+use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Layer, Verdict};
 
 use super::{AttemptError, History, Opened, Workspace, history};
 use crate::owner;
@@ -20,7 +19,7 @@ use crate::store::Locked;
 /// How long a Verify command may run: well under what a host gives a hook.
 const VERIFY_LIMIT: Duration = Duration::from_secs(480);
 /// How much of a check's output is kept in the journal.
-const KEPT_EVIDENCE: usize = 4 * 1024;
+pub(super) const KEPT_EVIDENCE: usize = 4 * 1024;
 /// How often an executor is told what is missing within one attempt.
 const MAX_SENT_BACK: usize = 2;
 
@@ -41,30 +40,6 @@ pub enum By<'a> {
     /// A run's, for work that has passed by itself and is now tried on top of
     /// the others': if only the check fails, it is set aside.
     OnTop,
-}
-
-/// What an attempt came to, as far as it is known before it is judged.
-#[derive(Debug, Default)]
-pub struct Work<'a> {
-    /// What the executor said at the end.
-    pub result: &'a str,
-    /// What it changed; `None`: whatever is different in the tree now.
-    pub changed: Option<Vec<String>>,
-    /// What became of the Verify command, if it has run already.
-    pub check: Option<CheckRun>,
-}
-
-/// Work that was looked at where it was done, beside the user's tree.
-#[derive(Debug)]
-pub struct Tried {
-    /// What the layers say.
-    pub verdict: Verdict,
-    /// The kind of failure, in one word; empty if it passed.
-    pub class: String,
-    /// The end of the Verify command's output.
-    pub output: String,
-    /// What the attempt has left in the user's tree.
-    pub left: Vec<String>,
 }
 
 /// An attempt that was judged.
@@ -90,6 +65,8 @@ pub struct Judged {
     pub commit: Option<String>,
     /// What the loop says of itself.
     pub signals: Vec<Signal>,
+    /// The ids of fix tasks that were added.
+    pub fixes: Vec<String>,
     /// Other tasks' boxes that were ticked meanwhile, and opened again.
     pub unticked: Vec<String>,
     /// What the attempt changed.
@@ -103,7 +80,12 @@ impl Judged {
         Judged::new(opened, verdict, changed, &[])
     }
 
-    fn new(opened: &Opened, verdict: Verdict, changed: Vec<String>, foreign: &[TaskKey]) -> Judged {
+    pub(super) fn new(
+        opened: &Opened,
+        verdict: Verdict,
+        changed: Vec<String>,
+        foreign: &[TaskKey],
+    ) -> Judged {
         Judged {
             key: opened.key.clone(),
             attempt: opened.attempt,
@@ -114,57 +96,119 @@ impl Judged {
             output: String::new(),
             commit: None,
             signals: Vec::new(),
+            fixes: Vec::new(),
             unticked: foreign.iter().map(|key| key.id.clone()).collect(),
             changed,
         }
     }
+
+    /// Takes over what a step says of the loop.
+    pub(super) fn learn_from(&mut self, step: &Step) {
+        self.signals = signals(step);
+        self.fixes = inserted(step);
+    }
+
+    /// The record of an attempt that has not passed.
+    pub(super) fn entry(&self, opened: &Opened) -> Entry {
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (reasons, output) = (reasons(&self.verdict), self.output.clone());
+        if self.set_aside {
+            return Entry::SetAside { task, attempt, reasons, output };
+        }
+        Entry::Failed {
+            task,
+            attempt,
+            changed: self.changed.clone(),
+            reasons,
+            class: self.class.clone(),
+            unticked: self.unticked.clone(),
+            output,
+            millis: millis_since(&opened.at),
+        }
+    }
 }
 
-/// What was found before the lock was taken.
-struct Found<'a> {
-    result: &'a str,
-    changed: Vec<String>,
+/// What was found before the lock is taken.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// What the executor said at the end.
+    pub result: &'a str,
+    /// What the attempt changed.
+    pub changed: Vec<String>,
     branch: Option<String>,
     check: CheckRun,
+}
+
+impl Found<'_> {
+    /// Why the check has failed, if it has, and the end of what it printed.
+    pub fn failed_check(&self) -> Option<(String, String)> {
+        verify::failed_check(&self.check).map(|why| (why, evidence(&self.check)))
+    }
 }
 
 impl Workspace {
     /// Judges an attempt by its result and by what stands now.
     pub fn judge(&self, opened: &Opened, result: &str, by: By<'_>) -> Result<Judged, AttemptError> {
-        self.judge_work(opened, Work { result, ..Work::default() }, by)
-    }
-
-    /// The same, with what is known already.
-    pub fn judge_work(
-        &self,
-        opened: &Opened,
-        work: Work<'_>,
-        by: By<'_>,
-    ) -> Result<Judged, AttemptError> {
         self.complete_commits()?;
         // One check at a time: two builds in one tree break each other. Held
         // until the commit is made, so that nobody takes the loop for finished
         // in between.
         let _turn = self.store.check_turn()?;
+        let found = self.find(opened, result, None)?;
+        self.write_verdict(opened, found, by)
+    }
+
+    /// The first half of a judgement: what stands now, and what becomes of the
+    /// check. Whoever is told to stop meanwhile leaves it at that.
+    pub fn examine<'r>(
+        &self,
+        opened: &Opened,
+        result: &'r str,
+        changed: Option<Vec<String>>,
+    ) -> Result<Found<'r>, AttemptError> {
+        let _turn = self.store.check_turn()?;
+        self.find(opened, result, changed)
+    }
+
+    /// The second half: the verdict and what follows from it.
+    pub fn conclude(
+        &self,
+        opened: &Opened,
+        found: Found<'_>,
+        by: By<'_>,
+    ) -> Result<Judged, AttemptError> {
+        let _turn = self.store.check_turn()?;
+        self.write_verdict(opened, found, by)
+    }
+
+    fn find<'r>(
+        &self,
+        opened: &Opened,
+        result: &'r str,
+        changed: Option<Vec<String>>,
+    ) -> Result<Found<'r>, AttemptError> {
         // Before the check, which may leave files of its own.
         let tree = self.tree()?;
-        let changed = match work.changed {
+        let changed = match changed {
             Some(changed) => changed,
             None => self.changed_by(opened, &tree)?,
         };
-        let branch = tree.branch;
-        let check = work.check.unwrap_or_else(|| run_check(&opened.fields(), &self.spec.root));
-        let found = Found { result: work.result, changed, branch, check };
+        let check = run_check(&opened.fields(), &self.spec.root);
+        Ok(Found { result, changed, branch: tree.branch, check })
+    }
+
+    fn write_verdict(
+        &self,
+        opened: &Opened,
+        found: Found<'_>,
+        by: By<'_>,
+    ) -> Result<Judged, AttemptError> {
         let locked = self.store.lock()?;
         let (mut judged, step) = self.decide(&locked, opened, found, by)?;
         let Some(step) = step else { return Ok(judged) };
-        judged.signals = signals(&step);
-        if judged.set_aside {
-            locked.write_step(set_aside(opened, &judged), &step)?;
-            return Ok(judged);
-        }
+        judged.learn_from(&step);
         if !judged.verdict.passed() {
-            locked.write_step(failed(opened, &judged), &step)?;
+            locked.write_step(judged.entry(opened), &step)?;
             return Ok(judged);
         }
         locked.write_step(passed(opened, &judged, self.git.is_ok()), &step)?;
@@ -221,7 +265,7 @@ impl Workspace {
         }
         let Some(index) = task.map(|task| task.index) else {
             // The attempt is lost with its task; there is nothing to try again.
-            locked.record(failed(opened, &judged))?;
+            locked.record(judged.entry(opened))?;
             return Ok((judged, None));
         };
         judged.set_aside = by == By::OnTop && only_the_check_failed(&judged.verdict);
@@ -256,117 +300,9 @@ impl Workspace {
         Ok(state.parallel_group.is_some())
     }
 
-    /// Ends an attempt as failed on somebody's word, without a check: whoever
-    /// worked it broke off.
-    pub fn give_up(&self, opened: &Opened, reason: &str) -> Result<Judged, AttemptError> {
-        let left = self.changed_by(opened, &self.tree()?)?;
-        let message = line::head(reason, KEPT_EVIDENCE).to_owned();
-        let failures = vec![Failure { layer: Layer::Signal, message }];
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
-        let class = verdict.class().to_owned();
-        self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Verb)
-    }
-
-    /// Ends an attempt of a run as failed, for a reason that lies with the
-    /// agent.
-    pub fn give_up_on(
-        &self,
-        opened: &Opened,
-        trouble: &Trouble,
-        left: Vec<String>,
-    ) -> Result<Judged, AttemptError> {
-        let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
-        let class = trouble.class().to_owned();
-        self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Run)
-    }
-
-    /// Looks at work where it was done, in a tree beside the user's.
-    pub fn try_work(
-        &self,
-        opened: &Opened,
-        result: &str,
-        root: &Path,
-        changed: &[String],
-    ) -> Tried {
-        let check = run_check(&opened.fields(), root);
-        let files = self.in_repository(opened.fields().files);
-        let block = line::readable(&opened.block);
-        let verdict = verify::judge(&Evidence {
-            role: opened.role,
-            result,
-            block_before: block.as_bytes(),
-            block_after: Some(block.as_bytes()),
-            check: check.clone(),
-            files: &files,
-            changed,
-            commit: CommitRun::NotApplicable,
-        });
-        let class = verdict.class().to_owned();
-        Tried { verdict, class, output: evidence(&check), left: Vec::new() }
-    }
-
-    /// What becomes of the Verify command in the user's tree, now.
-    pub fn check(&self, opened: &Opened) -> Result<CheckRun, AttemptError> {
-        let _turn = self.store.check_turn()?;
-        Ok(run_check(&opened.fields(), &self.spec.root))
-    }
-
-    /// Sets an attempt aside whose work does not even fit into the files.
-    pub fn set_aside(
-        &self,
-        opened: &Opened,
-        reason: String,
-        output: String,
-    ) -> Result<Judged, AttemptError> {
-        let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
-        let verdict = Verdict { failures, unverified: false, outside: Vec::new() };
-        let class = "conflict".to_owned();
-        self.end(opened, Tried { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
-            Event::SetAside { index, reason }
-        })
-    }
-
-    /// Ends an attempt as failed.
-    pub fn fail(&self, opened: &Opened, tried: Tried, by: By<'_>) -> Result<Judged, AttemptError> {
-        let reason = tried.verdict.reason();
-        self.end(opened, tried, by, |index| Event::Fail { index, reason })
-    }
-
-    fn end(
-        &self,
-        opened: &Opened,
-        tried: Tried,
-        by: By<'_>,
-        event: impl FnOnce(usize) -> Event,
-    ) -> Result<Judged, AttemptError> {
-        let locked = self.store.lock()?;
-        let view = locked.read()?;
-        let state =
-            view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
-        let file = view.file();
-        let journal = self.store.read_journal()?;
-        self.is_still_open(state, opened, by, &journal)?;
-        let (tasks::Found::Same(index) | tasks::Found::Retitled(index)) = file.find(&opened.key)
-        else {
-            return Err(AttemptError::NoTask(opened.key.id.clone()));
-        };
-        let foreign = foreign_ticks(&file, opened, History(&journal));
-        let mut judged = Judged::new(opened, tried.verdict, tried.left, &foreign);
-        (judged.class, judged.output) = (tried.class, tried.output);
-        let event = event(index);
-        judged.set_aside = matches!(event, Event::SetAside { .. });
-        let step = without_foreign_ticks(state, &file, event, &foreign);
-        judged.signals = signals(&step);
-        let entry =
-            if judged.set_aside { set_aside(opened, &judged) } else { failed(opened, &judged) };
-        locked.write_step(entry, &step)?;
-        Ok(judged)
-    }
-
     /// Somebody may have judged the attempt, or taken the spec over, while the
     /// check ran.
-    fn is_still_open(
+    pub(super) fn is_still_open(
         &self,
         state: &State,
         opened: &Opened,
@@ -420,7 +356,11 @@ fn can_mend(verdict: &Verdict, sent_back: usize) -> bool {
 
 /// The boxes of other tasks that were ticked since the attempt began, by
 /// nobody who may.
-fn foreign_ticks(file: &TaskFile<'_>, opened: &Opened, history: History<'_>) -> Vec<TaskKey> {
+pub(super) fn foreign_ticks(
+    file: &TaskFile<'_>,
+    opened: &Opened,
+    history: History<'_>,
+) -> Vec<TaskKey> {
     let passed = history.passed_since(opened);
     file.ticked_since(&opened.ticks)
         .into_iter()
@@ -430,7 +370,7 @@ fn foreign_ticks(file: &TaskFile<'_>, opened: &Opened, history: History<'_>) -> 
 }
 
 /// A step over the file as it is without those ticks, which takes them back.
-fn without_foreign_ticks(
+pub(super) fn without_foreign_ticks(
     state: &State,
     file: &TaskFile<'_>,
     event: Event,
@@ -453,6 +393,14 @@ pub(super) fn signals(step: &Step) -> Vec<Signal> {
         .collect()
 }
 
+fn inserted(step: &Step) -> Vec<String> {
+    let fix = |effect: &Effect| match effect {
+        Effect::Edit(TaskEdit::InsertAfter { id, .. }) => Some(id.clone()),
+        _ => None,
+    };
+    step.effects.iter().filter_map(fix).collect()
+}
+
 fn reasons(verdict: &Verdict) -> Vec<String> {
     verdict.failures.iter().map(|failure| failure.message.clone()).collect()
 }
@@ -471,30 +419,8 @@ fn passed(opened: &Opened, judged: &Judged, to_commit: bool) -> Entry {
     }
 }
 
-pub(super) fn failed(opened: &Opened, judged: &Judged) -> Entry {
-    Entry::Failed {
-        task: opened.key.clone(),
-        attempt: opened.attempt,
-        changed: judged.changed.clone(),
-        reasons: reasons(&judged.verdict),
-        class: judged.class.clone(),
-        unticked: judged.unticked.clone(),
-        output: judged.output.clone(),
-        millis: millis_since(&opened.at),
-    }
-}
-
-fn set_aside(opened: &Opened, judged: &Judged) -> Entry {
-    Entry::SetAside {
-        task: opened.key.clone(),
-        attempt: opened.attempt,
-        reasons: reasons(&judged.verdict),
-        output: judged.output.clone(),
-    }
-}
-
 /// The end of what a check printed.
-fn evidence(check: &CheckRun) -> String {
+pub(super) fn evidence(check: &CheckRun) -> String {
     match check {
         CheckRun::Ran { output, .. } => line::tail(output, KEPT_EVIDENCE).to_owned(),
         CheckRun::Unverified => String::new(),
@@ -506,7 +432,7 @@ fn only_the_check_failed(verdict: &Verdict) -> bool {
     !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
 }
 
-fn run_check(fields: &Fields, root: &Path) -> CheckRun {
+pub(super) fn run_check(fields: &Fields, root: &Path) -> CheckRun {
     let Some(Check::Command { command, expect }) = &fields.verify else {
         return CheckRun::Unverified;
     };

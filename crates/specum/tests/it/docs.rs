@@ -74,7 +74,8 @@ fn every_example_of_the_task_format_is_read_as_the_page_says() {
                 assert_eq!(lines.collect::<String>(), content, "{tasks}");
             }
             "next" => {
-                let unit = plan::next(&file, &plan::Scope::all(plan::DEFAULT_MAX_PARALLEL), |_| false);
+                let unit =
+                    plan::next(&file, &plan::Scope::all(plan::DEFAULT_MAX_PARALLEL), |_| false);
                 let names: Vec<String> =
                     unit.tasks().iter().map(|&n| file.tasks[n].name()).collect();
                 assert_eq!(names.join(" ") + "\n", content, "{tasks}");
