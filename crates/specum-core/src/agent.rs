@@ -5,10 +5,48 @@
 //! bytes, line by line, and never fails: what it does not know it passes over.
 //! At the end it says in a [`Report`] what the agent answered, what it used,
 //! and, if something went wrong that was not the task's fault, what.
+//!
+//! Where an agent's last word and the end of its process disagree, the last
+//! word counts: an error in it is an error in spite of exit code 0, and a good
+//! answer stands however the process ended afterwards, because the check will
+//! look at the work anyway.
+
+mod claude;
+mod codex;
+mod command;
+mod diagnosis;
+mod gemini;
+mod opencode;
+mod reset;
+mod script;
+mod text;
+
+#[cfg(test)]
+mod samples;
 
 use serde::Serialize;
 
 use crate::verify::Ended;
+
+/// The agents that are programs of their own, in the order in which the first
+/// one installed is chosen.
+pub const NAMES: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
+
+/// The agent of this name: one of [`NAMES`], `script`, or `command`, which
+/// needs the command line that it stands for.
+pub fn by_name(name: &str, command: Option<&str>) -> Option<Box<dyn Agent>> {
+    match name {
+        "claude" => Some(Box::new(claude::Claude)),
+        "codex" => Some(Box::new(codex::Codex)),
+        "gemini" => Some(Box::new(gemini::Gemini)),
+        "opencode" => Some(Box::new(opencode::Opencode)),
+        "script" => Some(Box::new(script::Script)),
+        "command" => {
+            command.map(|line| Box::new(command::CommandLine::new(line)) as Box<dyn Agent>)
+        }
+        _ => None,
+    }
+}
 
 /// A program that works tasks.
 pub trait Agent: Send + Sync {
@@ -70,6 +108,51 @@ pub struct Call {
     pub unset: Vec<String>,
     /// What it reads.
     pub stdin: Vec<u8>,
+}
+
+/// What the agents tell their children about themselves. An agent that finds
+/// them thinks that it is part of another one's session.
+const SESSION_MARKS: [&str; 15] = [
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CODEX_CI",
+    "CODEX_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "CODEX_TOOL_CALL_ID",
+    "GEMINI_CLI",
+    "GEMINI_CLI_NO_RELAUNCH",
+    "OPENCODE",
+    "OPENCODE_PID",
+];
+
+impl Call {
+    /// A call of `program` that reads the brief, in a session of its own.
+    /// Whatever runs below it sees in `SPECUM_ATTEMPT` that it is at work.
+    fn new(program: &str, args: &[&str], order: &Order<'_>) -> Call {
+        Call {
+            program: program.to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: vec![("SPECUM_ATTEMPT".to_owned(), order.attempt.to_string())],
+            unset: SESSION_MARKS.map(str::to_owned).to_vec(),
+            stdin: order.brief.as_bytes().to_vec(),
+        }
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Call {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// One argument, so that no name of a model is taken for an option.
+    fn model(mut self, order: &Order<'_>) -> Call {
+        self.args.extend(order.model.map(|model| format!("--model={model}")));
+        self
+    }
 }
 
 /// Reads one agent's output while it runs.
@@ -161,7 +244,8 @@ pub enum Reset {
     At(i64),
     /// In so many seconds.
     In(u64),
-    /// By the clock on the wall, as `2026-11-16T00:46:00`.
+    /// By the clock on the wall, as `2026-11-16T00:46:00`; or as `03:33:00`,
+    /// the next time that it shows this.
     Local(String),
 }
 

@@ -1,0 +1,95 @@
+//! Any command line that reads a brief and prints an answer.
+//!
+//! The shell runs it with the brief on standard input. What it prints is the
+//! answer, of which the end is kept; an exit code other than 0 is a failure of
+//! the command, and what it printed until then is kept all the same.
+
+use super::text::{self, Tail};
+use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, diagnosis};
+use crate::line;
+use crate::verify::Ended;
+
+/// How much of the output's end is kept.
+const LONGEST_ANSWER: usize = 64 * 1024;
+
+pub(super) struct CommandLine {
+    line: String,
+}
+
+impl CommandLine {
+    pub(super) fn new(line: &str) -> CommandLine {
+        CommandLine { line: line.to_owned() }
+    }
+}
+
+impl Agent for CommandLine {
+    fn name(&self) -> &'static str {
+        "command"
+    }
+
+    fn program(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn measures(&self) -> Measures {
+        Measures { tokens: false, cost: false }
+    }
+
+    fn call(&self, order: &Order<'_>) -> Call {
+        Call::new("sh", &["-c", &self.line], order)
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::<Output>::default()
+    }
+
+    fn sign_in(&self) -> &'static str {
+        "sign in to the program that the command runs"
+    }
+}
+
+/// Plain output, line by line.
+#[derive(Default)]
+pub(super) struct Output {
+    answer: Tail,
+}
+
+impl Output {
+    /// Takes a line of output.
+    pub(super) fn push(&mut self, line: &[u8]) -> Vec<Sign> {
+        let text = line::readable(line);
+        self.answer.push(&text, LONGEST_ANSWER);
+        self.answer.push("\n", LONGEST_ANSWER);
+        let text = text::shown(&text);
+        if text.is_empty() { Vec::new() } else { vec![Sign::Text { text }] }
+    }
+
+    /// The end of the output.
+    pub(super) fn answer(&self) -> String {
+        self.answer.end(LONGEST_ANSWER)
+    }
+}
+
+impl Reader for Output {
+    fn line(&mut self, line: &[u8]) -> Vec<Sign> {
+        self.push(line)
+    }
+
+    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+        let said = diagnosis::last_words(stderr);
+        let trouble = match ended {
+            Ended::Code(0) => None,
+            // The shell's words for a program that is not there.
+            Ended::Code(126 | 127) if !said.is_empty() => Some(Trouble::Missing(said)),
+            Ended::Code(code @ (126 | 127)) => {
+                Some(Trouble::Missing(format!("ended with code {code}")))
+            }
+            Ended::Code(code) if said.is_empty() => {
+                Some(Trouble::Crash(format!("ended with code {code}")))
+            }
+            Ended::Code(code) => Some(Trouble::Crash(format!("ended with code {code}: {said}"))),
+            _ => Some(diagnosis::without_answer(ended, stderr, true)),
+        };
+        Report { result: self.answer(), usage: None, trouble }
+    }
+}

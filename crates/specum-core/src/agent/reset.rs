@@ -1,0 +1,146 @@
+//! When an agent may work again, as its error messages say it.
+
+use super::Reset;
+use crate::line;
+
+/// Nobody waits longer, and a time further away is a mistake.
+const LONGEST_WAIT: f64 = 366.0 * 24.0 * 3600.0;
+
+/// The words before a length of time.
+const IN: [&str; 6] =
+    ["again in ", "retry in ", "reset after ", "resets in ", "retry after ", "\"retrydelay\":\""];
+
+/// The time a message names: `try again at Nov 16th, 2026 12:46 AM`, `try again
+/// at 3:33 AM`, `Please retry in 17.2s`, `will reset after 18h31m10s`.
+pub(super) fn in_words(message: &str) -> Option<Reset> {
+    let message = message.to_ascii_lowercase();
+    let behind = |words: &str| message.find(words).map(|at| &message[at + words.len()..]);
+    if let Some(time) = behind("again at ").and_then(wall_clock) {
+        return Some(Reset::Local(time));
+    }
+    IN.into_iter().find_map(behind).and_then(seconds).map(Reset::In)
+}
+
+/// A length of time at the beginning of a text, in seconds, rounded up.
+pub(super) fn seconds(text: &str) -> Option<u64> {
+    let mut rest = line::head(text, 60);
+    let mut total: Option<f64> = None;
+    loop {
+        rest = rest.trim_start_matches([' ', ',']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+        let (number, behind) = split_while(rest, |c| c.is_ascii_digit() || c == '.');
+        let (unit, behind) = split_while(behind.trim_start(), |c| c.is_ascii_alphabetic());
+        let Ok(number) = number.trim_end_matches('.').parse::<f64>() else { break };
+        let Some(unit) = seconds_of(unit) else { break };
+        total = Some(total.unwrap_or(0.0) + number * unit);
+        rest = behind;
+    }
+    // Bounded, so the conversion keeps every second.
+    total.map(|seconds| seconds.min(LONGEST_WAIT).ceil() as u64)
+}
+
+fn split_while(text: &str, wanted: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|c| !wanted(c)).unwrap_or(text.len()))
+}
+
+fn seconds_of(unit: &str) -> Option<f64> {
+    match unit {
+        "ms" | "milliseconds" => Some(0.001),
+        "" | "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3600.0),
+        "d" | "day" | "days" => Some(24.0 * 3600.0),
+        _ => None,
+    }
+}
+
+/// `nov 16th, 2026 12:46 am` or `3:33 am` as [`Reset::Local`] has it.
+fn wall_clock(text: &str) -> Option<String> {
+    let mut words = line::head(text, 40).split_whitespace();
+    let first = words.next()?;
+    if first.contains(':') {
+        return time(first, words.next()?);
+    }
+    let month = MONTHS.iter().position(|month| first.starts_with(month))? + 1;
+    let (day, _) = split_while(words.next()?, |c| c.is_ascii_digit());
+    let day: u32 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let year: u32 = words.next()?.parse().ok().filter(|year| (2000..=9999).contains(year))?;
+    let time = time(words.next()?, words.next()?)?;
+    Some(format!("{year}-{month:02}-{day:02}T{time}"))
+}
+
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// `12:46` and `am` as `00:46:00`.
+fn time(clock: &str, half: &str) -> Option<String> {
+    let (hour, minute) = clock.split_once(':')?;
+    let hour: u32 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
+    let minute: u32 = minute.parse().ok().filter(|minute| *minute < 60)?;
+    let afternoon = match half.get(..2)? {
+        "am" => 0,
+        "pm" => 12,
+        _ => return None,
+    };
+    Some(format!("{:02}:{minute:02}:00", hour % 12 + afternoon))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(time: &str) -> Option<Reset> {
+        Some(Reset::Local(time.into()))
+    }
+
+    #[test]
+    fn the_times_that_agents_name() {
+        for (message, reset) in [
+            (
+                "purchase more credits or try again at Nov 16th, 2026 12:46 AM.",
+                local("2026-11-16T00:46:00"),
+            ),
+            ("or try again at Dec 1st, 2026 1:05 PM.", local("2026-12-01T13:05:00")),
+            ("or try again at 3:33 AM.", local("03:33:00")),
+            ("or try again at 12:00 pm", local("12:00:00")),
+            ("Please retry in 17.2s.", Some(Reset::In(18))),
+            ("Please try again in 898ms.", Some(Reset::In(1))),
+            ("Your quota will reset after 18h31m10s.", Some(Reset::In(66_670))),
+            ("Try again in 3 days 4 hours and 5 minutes.", Some(Reset::In(273_900))),
+            (r#"{"retryDelay":"41s"}"#, Some(Reset::In(41))),
+            ("retry after 30", Some(Reset::In(30))),
+        ] {
+            assert_eq!(in_words(message), reset, "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for message in [
+            "",
+            "Please try again later.",
+            "try again at noon",
+            "try again at 25:00 am",
+            "try again at Nov 99th, 2026 12:46 AM",
+            "retry in a while",
+            "retry in ..s",
+            "again at \u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}",
+        ] {
+            assert_eq!(in_words(message), None, "{message}");
+        }
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_a_year() {
+        assert_eq!(in_words(&format!("retry in {}s", "9".repeat(50))), Some(Reset::In(31_622_400)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_text_is_read(text: String, word in 0..IN.len()) {
+            in_words(&text);
+            in_words(&format!("{}{text}", IN[word]));
+            in_words(&format!("again at {text}"));
+        }
+    }
+}

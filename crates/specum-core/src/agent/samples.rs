@@ -1,0 +1,39 @@
+//! What the real programs printed, and what the readers make of it.
+
+mod claude;
+mod codex;
+mod gemini;
+mod opencode;
+mod strange;
+
+use super::{Order, Report, Sign, by_name};
+use crate::verify::Ended;
+
+const ORDER: Order<'_> =
+    Order { brief: "Do it.", model: None, script: None, attempt: 2, signal: "TASK_COMPLETE" };
+
+/// Reads an output to its end.
+fn read(agent: &str, output: &str, ended: &Ended, stderr: &str) -> (Vec<Sign>, Report) {
+    let agent = by_name(agent, Some("cat")).expect("an agent of this name");
+    let mut reader = agent.reader();
+    let signs = output.lines().flat_map(|line| reader.line(line.as_bytes())).collect();
+    (signs, reader.end(ended, stderr))
+}
+
+/// The class of the trouble that an output comes to, or an empty text.
+fn class(agent: &str, output: &str, ended: &Ended, stderr: &str) -> &'static str {
+    let (_, report) = read(agent, output, ended, stderr);
+    report.trouble.map_or("", |trouble| trouble.class())
+}
+
+fn said(text: &str) -> Sign {
+    Sign::Text { text: text.into() }
+}
+
+fn tool(name: &str) -> Sign {
+    Sign::Tool { name: name.into() }
+}
+
+fn used(tokens: u64, cost: Option<f64>) -> Sign {
+    Sign::Used(super::Usage { tokens, cost })
+}
