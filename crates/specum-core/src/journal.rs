@@ -284,6 +284,38 @@ pub enum Entry {
     Unknown,
 }
 
+impl Entry {
+    /// The task it is about, if it is about one.
+    pub fn task(&self) -> Option<&TaskKey> {
+        match self {
+            Entry::Opened { task, .. }
+            | Entry::Delegated { task, .. }
+            | Entry::Reported { task, .. }
+            | Entry::SentBack { task, .. }
+            | Entry::Passed { task, .. }
+            | Entry::Failed { task, .. }
+            | Entry::Charged { task, .. }
+            | Entry::Ready { task, .. }
+            | Entry::Integrating { task, .. }
+            | Entry::SetAside { task, .. }
+            | Entry::Kept { task, .. }
+            | Entry::Committed { task, .. } => Some(task),
+            Entry::Started { .. }
+            | Entry::RunStarted { .. }
+            | Entry::RunEnded { .. }
+            | Entry::Waited { .. }
+            | Entry::AgentChanged { .. }
+            | Entry::Paused
+            | Entry::Resumed
+            | Entry::Released { .. }
+            | Entry::Cancelled
+            | Entry::Completed { .. }
+            | Entry::Done
+            | Entry::Unknown => None,
+        }
+    }
+}
+
 /// What a transaction does to the files of a spec.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {

@@ -219,6 +219,11 @@ impl Summary {
         gather::gather(last_loop(records), file)
     }
 
+    /// The same over everything that a journal tells, earlier loops too.
+    pub fn of_all_loops(records: &[Record], file: &TaskFile<'_>) -> Summary {
+        gather::gather(records, file)
+    }
+
     /// A task, by its id.
     pub fn task(&self, id: &str) -> Option<&TaskSummary> {
         self.tasks.iter().find(|task| task.id == id)

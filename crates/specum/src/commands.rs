@@ -12,6 +12,7 @@ mod fail;
 mod finish;
 mod implement;
 mod list;
+mod log;
 mod next;
 mod pause;
 mod plugin;
@@ -61,6 +62,7 @@ enum Verb {
     List(list::Args),
     Switch(switch::Args),
     Status(status::Args),
+    Log(log::Args),
     Check(check::Args),
     Implement(implement::Args),
     Next(next::Args),
@@ -149,6 +151,7 @@ pub fn run() -> ExitCode {
         Verb::List(args) => list::run(&args),
         Verb::Switch(args) => switch::run(&args),
         Verb::Status(args) => status::run(&args),
+        Verb::Log(args) => log::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Implement(args) => implement::run(&args),
         Verb::Next(args) => next::run(&args),

@@ -11,6 +11,7 @@
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
 //!   slash command was given from the one to the other;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
+//! - [`logs`] keeps what agents print;
 //! - [`report`] shows a person what a run does and what became of a loop;
 //! - [`plugin`] makes a host call us.
 
@@ -20,6 +21,7 @@ pub mod exit;
 pub mod files;
 pub mod git;
 pub mod hook;
+pub mod logs;
 pub mod owner;
 pub mod plugin;
 pub mod process;

@@ -11,6 +11,7 @@ pub(crate) mod clean;
 mod live;
 pub(crate) mod page;
 mod plain;
+pub(crate) mod story;
 pub(crate) mod summary;
 pub(crate) mod units;
 mod view;

@@ -1,13 +1,15 @@
 use serde_json::{Value, json};
-use specum_core::journal::Entry;
+use specum_core::journal::{Entry, Record};
 use specum_core::plan;
 use specum_core::state::{Driver, Phase, State};
+use specum_core::summary::Summary;
 use specum_core::tasks::{Task, TaskFile, short_title};
 
 use super::{print, print_json, project, spec};
 use crate::exit;
 use crate::owner;
 use crate::project::Spec;
+use crate::report::{clean, units};
 use crate::store::{Store, StoreError};
 
 /// Show where a spec stands
@@ -33,32 +35,36 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let tasks = store.read_tasks()?.unwrap_or_default();
     let file = TaskFile::scan(&tasks);
-    let unverified = unverified(&store)?;
+    let journal = store.read_journal()?;
     let held_by = owner::described(state.as_ref(), &store.read_memory(), None);
+    let told =
+        Told { held_by, unverified: unverified(&journal), summary: Summary::of(&journal, &file) };
     if args.json {
-        print_json(&as_json(&spec, state.as_ref(), &file, &held_by, &unverified))?;
+        print_json(&as_json(&spec, state.as_ref(), &file, &told))?;
     } else {
-        print(as_text(&spec, state.as_ref(), &file, &held_by, &unverified).trim_end())?;
+        print(as_text(&spec, state.as_ref(), &file, &told).trim_end())?;
     }
     Ok(exit::OK)
 }
 
-/// The tasks that passed without anything having been run.
-fn unverified(store: &Store) -> anyhow::Result<Vec<String>> {
-    let passed = store.read_journal()?.into_iter().filter_map(|record| match record.entry {
-        Entry::Passed { task, unverified: true, .. } => Some(task.id),
-        _ => None,
-    });
-    Ok(passed.collect())
+/// What neither the state nor the task file says.
+struct Told {
+    held_by: String,
+    unverified: Vec<String>,
+    summary: Summary,
 }
 
-fn as_json(
-    spec: &Spec,
-    state: Option<&State>,
-    file: &TaskFile<'_>,
-    held_by: &str,
-    unverified: &[String],
-) -> Value {
+/// The tasks that passed without anything having been run.
+fn unverified(journal: &[Record]) -> Vec<String> {
+    let passed = journal.iter().filter_map(|record| match &record.entry {
+        Entry::Passed { task, unverified: true, .. } => Some(task.id.clone()),
+        _ => None,
+    });
+    passed.collect()
+}
+
+fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told) -> Value {
+    let Told { held_by, unverified, summary } = told;
     let tasks: Vec<Value> = file
         .tasks
         .iter()
@@ -79,17 +85,18 @@ fn as_json(
         "blocked": state.and_then(|state| state.blocked.clone()),
         "heldBy": held_by,
         "unverified": unverified,
+        "attempts": summary.attempts,
+        "millis": summary.millis,
+        "tokens": summary.spent.tokens,
+        "cost": summary.spent.cost,
+        "estimated": summary.spent.estimated,
+        "lastRun": summary.last_run,
         "tasks": tasks,
     })
 }
 
-fn as_text(
-    spec: &Spec,
-    state: Option<&State>,
-    file: &TaskFile<'_>,
-    held_by: &str,
-    unverified: &[String],
-) -> String {
+fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told) -> String {
+    let Told { held_by, unverified, summary } = told;
     let (done, total) = (file.done_count(), file.tasks.len());
     let mut text = format!("{}  {}\n{} {done}/{total}\n", spec.name, spec.shown, bar(done, total));
     let mut line = |label: &str, value: String| text.push_str(&format!("{label:10} {value}\n"));
@@ -98,7 +105,7 @@ fn as_text(
         None => line("loop", "not running; start it with `specum implement`".into()),
         Some(state) => {
             line("phase", state.phase.as_str().to_owned());
-            line("held by", held_by.to_owned());
+            line("held by", held_by.clone());
             if state.driver == Driver::RalphLoop {
                 line("driver", "Ralph Loop".into());
             }
@@ -116,7 +123,7 @@ fn as_text(
             }
             match &state.blocked {
                 Some(reason) => {
-                    line("blocked", reason.clone());
+                    line("blocked", clean::one_line(reason));
                     line("", "mend it, then `specum resume` gives the task another round".into());
                 }
                 None if state.awaiting_approval => {
@@ -128,15 +135,30 @@ fn as_text(
     }
     if let Some(index) = plan::current(&file.tasks) {
         let task: &Task = &file.tasks[index];
-        line(
-            "next",
-            format!("{} {} (tasks.md:{})", task.name(), short_title(&task.title), task.line),
-        );
+        let name = clean::one_line(&format!("{} {}", task.name(), short_title(&task.title)));
+        line("next", format!("{name} (tasks.md:{})", task.line));
+    }
+    if let Some(so_far) = so_far(summary) {
+        line("so far", so_far);
+    }
+    if let Some(outcome) = &summary.last_run {
+        line("last run", clean::one_line(outcome));
     }
     if !unverified.is_empty() {
         line("unverified", unverified.join(", "));
     }
     text
+}
+
+/// What the loop has taken until now.
+fn so_far(summary: &Summary) -> Option<String> {
+    let count = match summary.attempts {
+        0 => return None,
+        1 => "1 attempt".to_owned(),
+        attempts => format!("{attempts} attempts"),
+    };
+    let facts = [count, units::millis(summary.millis)];
+    Some(facts.into_iter().chain(units::spent(summary.spent)).collect::<Vec<_>>().join(", "))
 }
 
 fn bar(done: usize, total: usize) -> String {

@@ -38,6 +38,16 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
         Page::of(Some(self.term.width()), self.colours)
     }
 
+    /// Writes lines that stay. Each has an end of its own, where the bar would
+    /// fill it with blanks: a person may copy it, or make the window wider.
+    fn write<'l>(&self, lines: impl Iterator<Item = &'l str>) {
+        for line in lines {
+            // A run goes on although nobody looks.
+            let _ = self.term.write_line(line);
+        }
+        let _ = self.term.flush();
+    }
+
     fn draw(&self) {
         let rows = usize::from(self.term.height());
         let lines = self.view.lines((self.clock)(), self.page(), rows);
@@ -52,8 +62,8 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
             self.bar.finish_and_clear();
         }
         if !lasting.is_empty() {
+            self.bar.suspend(|| self.write(lasting.iter().map(String::as_str)));
             self.draw();
-            self.bar.println(lasting.join("\n"));
         }
     }
 
@@ -63,11 +73,7 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
 
     fn summary(&mut self, spec: &str, summary: &Summary) {
         self.bar.finish_and_clear();
-        for line in summary::render(spec, summary, self.page()).lines() {
-            // Nobody may be looking any more; the run has ended all the same.
-            let _ = self.term.write_line(line);
-        }
-        let _ = self.term.flush();
+        self.write(summary::render(spec, summary, self.page()).lines());
     }
 }
 

@@ -66,6 +66,14 @@ impl Page {
         Page::of(columns, colours_wanted(terminal, |name| std::env::var(name).ok()))
     }
 
+    /// Standard output for lines that stand alone: in a file, where a person
+    /// searches rather than reads, they may be long.
+    pub(crate) fn of_stdout_for_lines() -> Page {
+        const LONG: usize = 400;
+        let page = Page::of_stdout();
+        if io::stdout().is_terminal() { page } else { Page { width: LONG, ..page } }
+    }
+
     /// A terminal of so many columns; the last is left empty, because some
     /// terminals begin a new line as soon as it is written. `None` is a file.
     pub(crate) fn of(columns: Option<u16>, colours: bool) -> Page {

@@ -105,8 +105,7 @@ fn table_of(worked: &[&TaskSummary]) -> Table {
         titles: each(&|task| Some(clean::one_line(&task.title))),
         // The first ones are the last to go where there is little room.
         columns: vec![
-            Column::new(each(&|task| Some(units::millis(task.millis()))), Tone::Dim)
-                .right_aligned(),
+            Column::new(each(&|task| took(task.millis())), Tone::Dim).right_aligned(),
             Column::new(each(&unproved), Tone::Wary),
             Column::new(each(&tries), Tone::Wary),
             Column::new(each(&commit), Tone::Dim),
@@ -128,10 +127,7 @@ fn sign(task: &TaskSummary) -> (&'static str, Tone) {
 
 /// What happened to the tasks that were not done at the first attempt.
 fn stories(summary: &Summary, page: Page) -> Vec<String> {
-    let told = summary
-        .tasks
-        .iter()
-        .filter(|task| task.attempts.len() > 1 || (!task.done && !task.attempts.is_empty()));
+    let told = summary.tasks.iter().filter(|task| task.attempts.len() > 1 || is_stuck(task));
     let mut lines = Vec::new();
     for task in told {
         if !lines.is_empty() {
@@ -150,6 +146,18 @@ fn stories(summary: &Summary, page: Page) -> Vec<String> {
     lines
 }
 
+/// Whether a task was worked and is open, for a reason that can be told.
+fn is_stuck(task: &TaskSummary) -> bool {
+    let told =
+        |attempt: &Attempt| attempt.result != AttemptResult::Open || !attempt.sent_back.is_empty();
+    !task.done && task.attempts.iter().any(told)
+}
+
+/// How long something took, if anybody has said.
+fn took(millis: u64) -> Option<String> {
+    (millis > 0).then(|| units::millis(millis))
+}
+
 /// An attempt with its verdict, and the reasons below.
 pub(crate) fn told_attempt(attempt: &Attempt, page: Page) -> Vec<String> {
     let (word, tone) = match attempt.result {
@@ -160,7 +168,8 @@ pub(crate) fn told_attempt(attempt: &Attempt, page: Page) -> Vec<String> {
         AttemptResult::SetAside => ("set aside", Tone::Wary),
     };
     let head = [Part::new(format!("  attempt {}  ", attempt.number), Tone::Dim)];
-    let mut facts = vec![Part::new(units::millis(attempt.millis), Tone::Dim)];
+    let mut facts: Vec<Part> =
+        took(attempt.millis).into_iter().map(|time| Part::new(time, Tone::Dim)).collect();
     let agents = clean::one_line(&attempt.agents.join(", "));
     facts.extend((!agents.is_empty()).then(|| Part::new(agents, Tone::Dim)));
     let commit = attempt.commit.as_deref().map(|id| clean::one_line(&units::commit(id)));

@@ -6,10 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Command;
-use serde_json::json;
+use serde_json::{Value, json};
+use specum::report::json::event_line;
+use specum_core::agent::{Sign, Usage};
+use specum_core::event::{Outcome, RunEvent};
 use specum_core::plan;
 use specum_core::state::State;
-use specum_core::tasks::{Mode, TaskFile};
+use specum_core::summary::Summary;
+use specum_core::tasks::{Mode, TaskFile, TaskKey};
 
 use crate::world::World;
 
@@ -155,6 +159,168 @@ fn the_command_reference_is_the_help() {
         }
     }
     is_up_to_date("docs/commands.md", &page);
+}
+
+/// An event of every kind, with everything in it that can be.
+fn every_event() -> Vec<RunEvent> {
+    let task = || TaskKey { id: "1.2".into(), title: "Add the parser".into() };
+    let agent = |sign| RunEvent::Agent { task: task(), sign };
+    let usage = Some(Usage { tokens: 48_211, cost: Some(0.31) });
+    vec![
+        RunEvent::RunStarted {
+            spec: "calculator".into(),
+            total: 12,
+            done: 1,
+            agents: vec!["claude".into(), "codex".into()],
+            jobs: 2,
+        },
+        RunEvent::GroupStarted {
+            tasks: vec![task(), TaskKey { id: "1.3".into(), title: "Write the printer".into() }],
+        },
+        RunEvent::AttemptStarted {
+            task: task(),
+            attempt: 1,
+            agent: Some("claude".into()),
+            log: Some(
+                "/home/me/.local/state/specum/logs/calculator-1f2e3d4c5b6a7980/1.2-1.log".into(),
+            ),
+        },
+        agent(Sign::Text { text: "I look at the grammar first.".into() }),
+        agent(Sign::Tool { name: "Bash cargo test".into() }),
+        agent(Sign::ToolEnded),
+        agent(Sign::Used(Usage { tokens: 20_100, cost: Some(0.12) })),
+        agent(Sign::Retrying { why: "overloaded".into() }),
+        RunEvent::Checking {
+            task: task(),
+            command: Some("cargo test -p parser".into()),
+            integrated: false,
+        },
+        RunEvent::Passed {
+            task: task(),
+            attempt: 2,
+            commit: Some("8c1f0d2b7a9e4c55d0e3b1a2f4c6d8e0a1b2c3d4".into()),
+            unverified: false,
+            outside: vec!["Cargo.lock".into()],
+            millis: 95_000,
+            usage,
+        },
+        RunEvent::Failed {
+            task: task(),
+            attempt: 1,
+            class: "verify".into(),
+            reasons: vec!["`cargo test -p parser` ended with code 101".into()],
+            millis: 34_000,
+            usage,
+        },
+        RunEvent::SetAside {
+            task: task(),
+            attempt: 1,
+            reasons: vec!["Cargo.toml was changed by 1.3 too".into()],
+        },
+        RunEvent::FixAdded { task: task(), fix: "1.2.1".into() },
+        RunEvent::Waiting {
+            agent: "claude".into(),
+            why: "5-hour limit reached".into(),
+            millis: 3_600_000,
+        },
+        RunEvent::AgentChanged {
+            from: "claude".into(),
+            to: "codex".into(),
+            why: "5-hour limit reached".into(),
+        },
+        RunEvent::Warning { text: "1.4 has no Verify command".into() },
+        RunEvent::RunEnded {
+            outcome: Outcome::Blocked { why: "1.2 failed 5 times".into() },
+            done: 4,
+            total: 12,
+            millis: 5_400_000,
+        },
+    ]
+}
+
+/// The heading an event is documented under. Whoever adds an event is sent here
+/// by the compiler, and adds it to `every_event` and to the page.
+fn heading(event: &RunEvent) -> &'static str {
+    match event {
+        RunEvent::RunStarted { .. } => "run-started",
+        RunEvent::GroupStarted { .. } => "group-started",
+        RunEvent::AttemptStarted { .. } => "attempt-started",
+        RunEvent::Agent { sign, .. } => match sign {
+            Sign::Text { .. } => "agent: text",
+            Sign::Tool { .. } => "agent: tool",
+            Sign::ToolEnded => "agent: toolEnded",
+            Sign::Used(_) => "agent: used",
+            Sign::Retrying { .. } => "agent: retrying",
+        },
+        RunEvent::Checking { .. } => "checking",
+        RunEvent::Passed { .. } => "passed",
+        RunEvent::Failed { .. } => "failed",
+        RunEvent::SetAside { .. } => "set-aside",
+        RunEvent::FixAdded { .. } => "fix-added",
+        RunEvent::Waiting { .. } => "waiting",
+        RunEvent::AgentChanged { .. } => "agent-changed",
+        RunEvent::Warning { .. } => "warning",
+        RunEvent::RunEnded { .. } => "run-ended",
+    }
+}
+
+/// An outcome of every kind.
+fn every_outcome() -> [Outcome; 9] {
+    let why = || "x".to_owned();
+    [
+        Outcome::Complete,
+        Outcome::ChosenDone,
+        Outcome::Paused,
+        Outcome::Cancelled,
+        Outcome::Blocked { why: why() },
+        Outcome::Capped { why: why() },
+        Outcome::NoAgent { why: why() },
+        Outcome::Circuit { why: why() },
+        Outcome::Interrupted,
+    ]
+}
+
+/// A page in which the block of JSON below a heading is replaced.
+fn with_example(page: &str, heading: &str, example: &str) -> String {
+    let begin = format!("\n## {heading}\n");
+    let (before, behind) =
+        page.split_once(&begin).unwrap_or_else(|| panic!("`{heading}` is not documented"));
+    let (words, block) = behind.split_once("```json\n").unwrap();
+    assert!(!words.contains("\n## "), "{heading} has no example");
+    let (_, rest) = block.split_once("```\n").unwrap();
+    format!("{before}{begin}{words}```json\n{example}```\n{rest}")
+}
+
+/// What the page says about a heading.
+fn section<'p>(page: &'p str, heading: &str) -> &'p str {
+    let (_, behind) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+    behind.split("\n## ").next().unwrap()
+}
+
+#[test]
+fn every_event_of_a_run_is_documented_with_all_its_fields_and_a_real_line() {
+    const PAGE: &str = "docs/run-events.md";
+    let written = document(PAGE);
+    let mut page = written.clone();
+    for event in every_event() {
+        let example = event_line("2026-01-01T02:03:04.567Z".into(), &event);
+        page = with_example(&page, heading(&event), &example);
+        let line: Value = serde_json::from_str(&example).unwrap();
+        for field in line.as_object().unwrap().keys().filter(|key| *key != "at" && *key != "event")
+        {
+            let told = section(&page, heading(&event)).contains(&format!("| `{field}` |"));
+            assert!(told, "`{field}` of {} is not documented", heading(&event));
+        }
+    }
+    for outcome in every_outcome() {
+        let line = serde_json::to_value(&outcome).unwrap();
+        let name = line["outcome"].as_str().unwrap();
+        assert!(section(&page, "run-ended").contains(&format!("| `{name}` |")), "{name}");
+    }
+    for field in serde_json::to_value(Summary::default()).unwrap().as_object().unwrap().keys() {
+        assert!(section(&page, "summary").contains(&format!("| `{field}` |")), "{field}");
+    }
+    is_up_to_date(PAGE, &page);
 }
 
 #[test]

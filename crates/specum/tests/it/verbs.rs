@@ -11,6 +11,9 @@ mod brief;
 /// Checks, results and repositories that are not as they should be.
 mod checks;
 
+/// `log`, and what `status` tells of the past.
+mod log;
+
 /// `cancel`, and what it leaves.
 mod cancel;
 

@@ -1,0 +1,239 @@
+//! The story of one task: its attempts, and what its last agent printed.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::Context;
+use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
+use specum_core::tasks::TaskFile;
+
+use super::{Args, Journal, LOOK, NotHere, end, print, show};
+use crate::attempt::AttemptError;
+use crate::files;
+use crate::logs;
+use crate::project::Spec;
+use crate::report::clean::{self, Cleaner};
+use crate::report::page::{Part, Tone, fit};
+use crate::report::{Page, summary, units};
+
+/// How much of a log is shown: its end. `--raw` prints the whole.
+const SHOWN: u64 = 256 * 1024;
+/// How many lines of a check's output are shown.
+const OUTPUT_LINES: usize = 15;
+
+pub(super) fn run(
+    args: &Args,
+    spec: &Spec,
+    journal: &mut Journal,
+    named: &str,
+) -> anyhow::Result<()> {
+    let id = id_of(journal, named)?;
+    if args.raw {
+        let task = story_of(journal, &id)?;
+        let (_, path) =
+            last_log(spec, &task).ok_or_else(|| NotHere(format!("there is no log of {named}")))?;
+        return copy(&path);
+    }
+    if args.json {
+        return as_json(args, spec, journal, &id);
+    }
+    let task = story_of(journal, &id)?;
+    describe(&task)?;
+    follow(args, spec, journal, task)
+}
+
+/// The id of the task a person names: of the file, or of the journal if the
+/// file no longer has it.
+fn id_of(journal: &Journal, named: &str) -> anyhow::Result<String> {
+    let tasks = journal.store.read_tasks()?.unwrap_or_default();
+    if let Some(task) = TaskFile::scan(&tasks).by_address(named) {
+        return Ok(task.name());
+    }
+    let known = journal.records.iter().filter_map(|record| record.entry.task());
+    match known.into_iter().find(|task| task.id == named) {
+        Some(task) => Ok(task.id.clone()),
+        None => Err(AttemptError::NoTask(named.to_owned()).into()),
+    }
+}
+
+/// All attempts at a task, those of earlier loops too.
+fn story_of(journal: &Journal, id: &str) -> anyhow::Result<TaskSummary> {
+    let tasks = journal.store.read_tasks()?.unwrap_or_default();
+    let all = Summary::of_all_loops(&journal.records, &TaskFile::scan(&tasks));
+    let task = all.tasks.into_iter().find(|task| task.id == id);
+    task.ok_or_else(|| AttemptError::NoTask(id.to_owned()).into())
+}
+
+fn as_json(args: &Args, spec: &Spec, journal: &mut Journal, id: &str) -> anyhow::Result<()> {
+    let page = Page::of_stdout();
+    let mut told = 0;
+    loop {
+        let over = journal.is_over();
+        journal.look()?;
+        for record in &journal.records[told..] {
+            if record.entry.task().is_some_and(|task| task.id == id) {
+                show(record, true, page)?;
+            }
+        }
+        told = journal.records.len();
+        if over || !args.follow {
+            break;
+        }
+        thread::sleep(LOOK);
+    }
+    let mut summary = journal.summary()?;
+    summary.tasks.retain(|task| task.id == id);
+    end(args, spec, &summary)
+}
+
+/// The attempts, each with its reasons and the end of its check's output.
+fn describe(task: &TaskSummary) -> anyhow::Result<()> {
+    let page = Page::of_stdout();
+    let (sign, tone, word) = match task.done {
+        true => ("✓", Tone::Good, "done"),
+        false => ("·", Tone::Wary, "open"),
+    };
+    let head = [
+        Part::new(format!("{sign} "), tone),
+        Part::new(format!("{} ", clean::one_line(&task.id)), Tone::Strong),
+    ];
+    let mut facts = vec![Part::new(word, tone)];
+    facts.extend(units::spent(task.spent()).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
+    print(page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), &facts))?;
+    if task.attempts.is_empty() {
+        print("  nobody has worked it yet")?;
+    }
+    task.attempts.iter().try_for_each(|attempt| describe_attempt(attempt, page))
+}
+
+fn describe_attempt(attempt: &Attempt, page: Page) -> anyhow::Result<()> {
+    print(summary::told_attempt(attempt, page).join("\n"))?;
+    let output = clean::text(&attempt.output);
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
+        let line = format!("    │ {}", line.replace('\t', "    "));
+        print(page.paint(&fit(&line, page.width), Tone::Dim))?;
+    }
+    Ok(())
+}
+
+/// Shows the log of the last attempt, and goes on with it and with those that
+/// follow, if that is asked for.
+fn follow(
+    args: &Args,
+    spec: &Spec,
+    journal: &mut Journal,
+    mut task: TaskSummary,
+) -> anyhow::Result<()> {
+    let mut reading: Option<Reading> = None;
+    let mut told = task.attempts.iter().filter(|attempt| is_judged(attempt)).count();
+    loop {
+        // Asked first: what is written until then is shown below.
+        let over = !args.follow || journal.is_over() || task.passed().is_some();
+        if let Some((number, path)) = last_log(spec, &task) {
+            if reading.as_ref().is_none_or(|reading| reading.path != path) {
+                print(format!("\nlog of attempt {number}: {}", path.display()))?;
+                reading = Some(Reading::begin(path)?);
+            }
+        } else if let Some(named) = named_elsewhere(&task).filter(|_| over) {
+            print(format!("\nits log is not here: {}", clean::one_line(&named)))?;
+        }
+        if let Some(reading) = &mut reading {
+            reading.show()?;
+        }
+        let judged: Vec<&Attempt> = task.attempts.iter().filter(|one| is_judged(one)).collect();
+        if let Some(reading) = reading.as_mut().filter(|_| over || judged.len() > told) {
+            reading.end_line()?;
+        }
+        for attempt in judged.iter().skip(told) {
+            describe_attempt(attempt, Page::of_stdout())?;
+        }
+        told = judged.len();
+        if over {
+            return Ok(());
+        }
+        thread::sleep(LOOK);
+        journal.look()?;
+        task = story_of(journal, &task.id)?;
+    }
+}
+
+fn is_judged(attempt: &Attempt) -> bool {
+    attempt.result != AttemptResult::Open
+}
+
+/// The newest log of the last attempt that has one.
+fn last_log(spec: &Spec, task: &TaskSummary) -> Option<(u64, PathBuf)> {
+    task.attempts.iter().rev().find_map(|attempt| {
+        let named = attempt.logs.last().map(PathBuf::from);
+        let named = named.filter(|path| logs::is_log(spec, path) && path.is_file());
+        // An attempt that runs is not charged yet.
+        let found = || logs::newest_log(spec, &task.id, attempt.number);
+        let running = attempt.result == AttemptResult::Open;
+        let path = if running { found().or(named) } else { named.or_else(found) };
+        path.map(|path| (attempt.number, path))
+    })
+}
+
+/// A log that the journal names and that is none of ours.
+fn named_elsewhere(task: &TaskSummary) -> Option<String> {
+    task.attempts.iter().rev().find_map(|attempt| attempt.logs.last().cloned())
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    files::open_own(path, File::options().read(true))
+        .with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn copy(path: &Path) -> anyhow::Result<()> {
+    io::copy(&mut open(path)?, &mut io::stdout().lock())?;
+    Ok(())
+}
+
+/// A log that is being shown.
+struct Reading {
+    path: PathBuf,
+    file: File,
+    cleaner: Cleaner,
+    /// Whether the last character shown was the end of a line.
+    line_ended: bool,
+}
+
+impl Reading {
+    fn begin(path: PathBuf) -> anyhow::Result<Reading> {
+        let mut file = open(&path)?;
+        let length = file.metadata()?.len();
+        if let Some(before) = length.checked_sub(SHOWN).filter(|before| *before > 0) {
+            file.seek(SeekFrom::Start(before))?;
+            print(format!("(the first {before} bytes are left out; `--raw` prints all)"))?;
+        }
+        Ok(Reading { path, file, cleaner: Cleaner::default(), line_ended: true })
+    }
+
+    /// Shows what has been added.
+    fn show(&mut self) -> anyhow::Result<()> {
+        let mut piece = vec![0; 64 * 1024];
+        let mut out = io::stdout().lock();
+        loop {
+            let length = self.file.read(&mut piece)?;
+            if length == 0 {
+                break;
+            }
+            let text = self.cleaner.push(&piece[..length]);
+            if let Some(last) = text.chars().next_back() {
+                self.line_ended = last == '\n';
+            }
+            out.write_all(text.as_bytes())?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Ends a line that the agent has not ended.
+    fn end_line(&mut self) -> anyhow::Result<()> {
+        let ended = std::mem::replace(&mut self.line_ended, true);
+        if ended { Ok(()) } else { print("") }
+    }
+}

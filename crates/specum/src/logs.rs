@@ -1,0 +1,158 @@
+//! Where the output of agents is kept: one file for each start, below specum's
+//! own state folder, readable by nobody else.
+//!
+//! A file that is there is never written again. An id is the task file's and may
+//! be anything; what is no plain character in it becomes `_`, so no id leads out
+//! of the folder.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use specum_core::digest::Digest;
+
+use crate::project::Spec;
+use crate::session;
+
+/// The longest name made of an id.
+const MAX_NAME: usize = 80;
+
+/// The folder for the logs of a spec; `None` without a home.
+pub fn log_dir(spec: &Spec) -> Option<PathBuf> {
+    Some(dir_below(&session::state_home()?, spec))
+}
+
+fn dir_below(state_home: &Path, spec: &Spec) -> PathBuf {
+    // Two projects may have specs of one name.
+    let place = Digest::of(spec.dir.as_os_str().as_encoded_bytes()).hex();
+    state_home.join("logs").join(format!("{}-{place}", plain(&spec.name)))
+}
+
+/// Begins the log of one start of an agent: `<task>-<attempt>.log`, or
+/// `<task>-<attempt>.2.log` when an attempt is started again.
+pub fn open_log(spec: &Spec, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> {
+    let none = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_STATE_HOME nor HOME is set");
+    open_in(&log_dir(spec).ok_or_else(none)?, task, attempt)
+}
+
+fn open_in(dir: &Path, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> {
+    create_private(dir)?;
+    let mut start = newest_start(dir, task, attempt).map_or(1, |start| start + 1);
+    loop {
+        let path = dir.join(file_name(task, attempt, start));
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => start += 1,
+            outcome => return outcome.map(|file| (path, file)),
+        }
+    }
+}
+
+/// The log of the last start of an attempt.
+pub fn newest_log(spec: &Spec, task: &str, attempt: u64) -> Option<PathBuf> {
+    newest_in(&log_dir(spec)?, task, attempt)
+}
+
+fn newest_in(dir: &Path, task: &str, attempt: u64) -> Option<PathBuf> {
+    Some(dir.join(file_name(task, attempt, newest_start(dir, task, attempt)?)))
+}
+
+/// Whether a path that a journal names is a log of this spec: a journal may
+/// come with a repository and name any file.
+pub fn is_log(spec: &Spec, path: &Path) -> bool {
+    path.parent().is_some_and(|parent| log_dir(spec).is_some_and(|dir| dir == parent))
+}
+
+fn newest_start(dir: &Path, task: &str, attempt: u64) -> Option<u64> {
+    let begin = format!("{}-{attempt}", plain(task));
+    let start_of = |name: &str| match name.strip_prefix(&begin)?.strip_suffix(".log")? {
+        "" => Some(1),
+        rest => rest.strip_prefix('.')?.parse().ok(),
+    };
+    let names = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| start_of(name.to_str()?)).max()
+}
+
+fn file_name(task: &str, attempt: u64, start: u64) -> String {
+    let task = plain(task);
+    if start == 1 {
+        format!("{task}-{attempt}.log")
+    } else {
+        format!("{task}-{attempt}.{start}.log")
+    }
+}
+
+fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    name.chars().take(MAX_NAME).map(plain).collect()
+}
+
+/// What an agent prints may hold what is nobody else's business.
+fn create_private(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_start_of_an_attempt_has_a_file_of_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("a/b");
+        let name = |task: &str, attempt| {
+            let (path, _) = open_in(&dir, task, attempt).unwrap();
+            assert_eq!(newest_in(&dir, task, attempt), Some(path.clone()));
+            path.strip_prefix(&dir).unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(name("1.2", 1), "1.2-1.log");
+        assert_eq!(name("1.2", 1), "1.2-1.2.log");
+        assert_eq!(name("1.2", 1), "1.2-1.3.log");
+        assert_eq!(name("1.2", 11), "1.2-11.log", "another attempt");
+        assert_eq!(name("1.2-1", 2), "1.2-1-2.log", "another task");
+        assert_eq!(newest_in(&dir, "1.2", 1), Some(dir.join("1.2-1.3.log")));
+        assert_eq!(newest_in(&dir, "1.3", 1), None);
+        fs::remove_file(dir.join("1.2-1.log")).unwrap();
+        assert_eq!(name("1.2", 1), "1.2-1.4.log", "the newest has the highest number");
+    }
+
+    #[test]
+    fn no_id_leads_out_of_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        for id in ["../../x", "/etc/passwd", "..", "", "a/b\0c", "#3", &"é".repeat(500)] {
+            let (path, _) = open_in(place.path(), id, 1).unwrap();
+            assert_eq!(path.parent(), Some(place.path()), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn two_specs_of_one_name_have_two_folders() {
+        let spec = |dir: &str| Spec {
+            name: "api".into(),
+            dir: dir.into(),
+            shown: String::new(),
+            root: "/".into(),
+        };
+        let one = dir_below(Path::new("/state"), &spec("/one/specs/api"));
+        assert_ne!(one, dir_below(Path::new("/state"), &spec("/two/specs/api")));
+        assert!(one.starts_with("/state/logs"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_a_log() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("logs");
+        let (path, _) = open_in(&dir, "1.1", 1).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
+        assert_eq!((mode(&dir), mode(&path)), (0, 0));
+    }
+}

@@ -1,0 +1,126 @@
+//! The journal for a person: a line for each thing that happened.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use specum_core::journal::{Entry, Record};
+use specum_core::tasks::TaskKey;
+
+use super::page::{Page, Part, Tone, fit};
+use super::{clean, units};
+
+/// On a narrower page a line has the time of day alone.
+const ROOM_FOR_DATE: usize = 60;
+
+/// A record as a line, in the user's own time; `None` if it says nothing to a
+/// person.
+pub(crate) fn line(record: &Record, page: Page) -> Option<String> {
+    let (text, tone) = told(&record.entry)?;
+    let time = Part::new(format!("{}  ", time(&record.at, page)), Tone::Dim);
+    Some(page.row(&[time], &Part::new(text, tone), &[]))
+}
+
+fn time(at: &str, page: Page) -> String {
+    let format = if page.width < ROOM_FOR_DATE { "%H:%M" } else { "%Y-%m-%d %H:%M:%S" };
+    match at.parse::<Timestamp>() {
+        Ok(moment) => moment.to_zoned(TimeZone::system()).strftime(format).to_string(),
+        Err(_) => fit(&clean::one_line(at), 19),
+    }
+}
+
+/// What a record tells, in words.
+fn told(entry: &Entry) -> Option<(String, Tone)> {
+    let text = match entry {
+        Entry::Passed { task, attempt, unverified, millis, .. } => {
+            let proof = if *unverified { ", unverified" } else { "" };
+            let text = format!("{} passed (attempt {attempt}{}{proof})", id(task), took(*millis));
+            return Some((text, if *unverified { Tone::Wary } else { Tone::Good }));
+        }
+        Entry::Failed { task, attempt, reasons, class, millis, .. } => {
+            let class = if class.is_empty() { String::new() } else { format!(", {}", said(class)) };
+            let (id, took, why) = (id(task), took(*millis), all(reasons));
+            return Some((
+                format!("{id} failed (attempt {attempt}{took}{class}): {why}"),
+                Tone::Bad,
+            ));
+        }
+        Entry::SetAside { task, attempt, reasons, .. } => {
+            let text = format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons));
+            return Some((text, Tone::Wary));
+        }
+        Entry::Completed { tasks } => {
+            return Some((format!("complete: all {tasks} tasks are done"), Tone::Good));
+        }
+        Entry::Started { tasks, open } => format!("loop started: {open} of {tasks} tasks open"),
+        Entry::Opened { task, attempt, .. } => {
+            format!("{} begun (attempt {attempt}): {}", id(task), said(&task.title))
+        }
+        Entry::Delegated { task, .. } => format!("{} given to a sub-agent", id(task)),
+        Entry::Reported { task, .. } => format!("{} reported, waits for the others", id(task)),
+        Entry::SentBack { task, reasons, .. } => {
+            format!("{} sent back: {}", id(task), all(reasons))
+        }
+        Entry::Committed { task, commit } if commit.is_empty() => {
+            format!("{} had nothing to commit", id(task))
+        }
+        Entry::Committed { task, commit } => {
+            format!("{} committed as {}", id(task), said(&units::commit(commit)))
+        }
+        Entry::Paused => "paused".into(),
+        Entry::Resumed => "resumed".into(),
+        Entry::Released { session } => format!("session {} has ended", said(session)),
+        Entry::Cancelled => "cancelled".into(),
+        Entry::Done | Entry::Unknown => return None,
+        other => told_of_run(other)?,
+    };
+    Some((text, Tone::Normal))
+}
+
+/// What only a run records.
+fn told_of_run(entry: &Entry) -> Option<String> {
+    Some(match entry {
+        Entry::RunStarted { agents } => {
+            let agents: Vec<String> = agents.iter().map(|name| said(name)).collect();
+            format!("run started: agents {}", agents.join(", "))
+        }
+        Entry::RunEnded { outcome, millis } => {
+            format!("run ended: {}{}", said(outcome), took(*millis))
+        }
+        Entry::Charged { task, agent, tokens, cost, estimated, millis, .. } => {
+            let spent =
+                specum_core::summary::Spent { tokens: *tokens, cost: *cost, estimated: *estimated };
+            let spent: String =
+                units::spent(spent).iter().map(|amount| format!(", {amount}")).collect();
+            format!("{} worked by {}{}{spent}", id(task), said(agent), took(*millis))
+        }
+        Entry::Ready { task, .. } => format!("{} ready to be put on top of the others", id(task)),
+        Entry::Integrating { task, paths, .. } => {
+            format!("{} is put on top of the others: {} files", id(task), paths.len())
+        }
+        Entry::Kept { task, attempt, reference } => {
+            format!("{} what attempt {attempt} left is kept: {}", id(task), said(reference))
+        }
+        Entry::Waited { agent, why, millis } => {
+            format!("waiting for {}{}: {}", said(agent), took(*millis), said(why))
+        }
+        Entry::AgentChanged { from, to, why } => {
+            format!("agent changed from {} to {}: {}", said(from), said(to), said(why))
+        }
+        _ => return None,
+    })
+}
+
+fn said(text: &str) -> String {
+    clean::one_line(text)
+}
+
+fn id(task: &TaskKey) -> String {
+    fit(&clean::one_line(&task.id), 40)
+}
+
+fn took(millis: u64) -> String {
+    format!(", {}", units::millis(millis))
+}
+
+fn all(reasons: &[String]) -> String {
+    reasons.iter().map(|reason| said(reason)).collect::<Vec<_>>().join("; ")
+}
