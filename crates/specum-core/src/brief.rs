@@ -45,6 +45,17 @@ impl Marker {
 const OPEN: &str = "<!-- specum-attempt ";
 const CLOSE: &str = " -->";
 
+/// Where an attempt is worked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the user's tree, and nobody else works there.
+    Alone,
+    /// In the user's tree, together with others.
+    Shared,
+    /// In a worktree of its own, while others work in theirs.
+    Beside,
+}
+
 /// What goes into a brief.
 #[derive(Debug, Clone, Copy)]
 pub struct Brief<'a> {
@@ -60,12 +71,14 @@ pub struct Brief<'a> {
     pub attempt: u64,
     /// Who works.
     pub role: Role,
-    /// Whether others work at the same time, in the same tree.
-    pub in_batch: bool,
+    /// Who else works at the same time, and where.
+    pub place: Place,
     /// Why the last attempt failed.
     pub reasons: &'a [String],
     /// What its check printed at the end.
     pub output: &'a str,
+    /// The reference that holds what an earlier attempt had changed.
+    pub kept: Option<&'a str>,
     /// The learnings of earlier executors.
     pub learnings: &'a str,
 }
@@ -99,6 +112,12 @@ impl Brief<'_> {
                 text.push_str(&format!("The check ended with:\n~~~\n{output}\n~~~\n"));
             }
         }
+        if let Some(kept) = self.kept {
+            text.push_str(&format!(
+                "\n## What there is already\nAn earlier attempt did not get to its end. What it had \
+                 changed is no longer in the tree; `git show {kept}` shows it. Take what is good.\n"
+            ));
+        }
         let learnings = line::tail(self.learnings.trim(), MAX_LEARNINGS);
         if !learnings.is_empty() {
             text.push_str(&format!("\n## What others learned\n{learnings}\n"));
@@ -118,16 +137,22 @@ impl Brief<'_> {
                  weaken a check to make it pass."
             }
         };
-        let git = if self.in_batch {
-            "- Others work in the same tree at this moment: do not call git, and leave their \
-             files alone."
-        } else {
-            "- Do not commit: specum commits what you changed once it has verified it."
+        let git = match self.place {
+            Place::Alone => {
+                "- Do not commit: specum commits what you changed once it has verified it."
+            }
+            Place::Shared => {
+                "- Others work in the same tree at this moment: do not call git, and leave their \
+                 files alone."
+            }
+            Place::Beside => {
+                "- This directory is a worktree of its own; others work in theirs. Stay in it and \
+                 do not commit: specum brings what you changed together with theirs."
+            }
         };
-        let notes = if self.in_batch {
-            format!("{path}/.progress-task-{}.md", self.index)
-        } else {
-            format!("the section Learnings of {path}/.progress.md")
+        let notes = match self.place {
+            Place::Alone => format!("the section Learnings of {path}/.progress.md"),
+            Place::Shared | Place::Beside => format!("{path}/.progress-task-{}.md", self.index),
         };
         let otherwise = match self.role {
             Role::Executor => "If you cannot finish, say what stands in the way, and do not say",
@@ -156,9 +181,10 @@ mod tests {
             index: 1,
             attempt: 2,
             role: Role::Executor,
-            in_batch: false,
+            place: Place::Alone,
             reasons,
             output: "expected 42\n",
+            kept: None,
             learnings: "- use nextest\n",
         }
     }
@@ -194,9 +220,14 @@ mod tests {
 
     #[test]
     fn a_batch_has_rules_of_its_own() {
-        let text = Brief { in_batch: true, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        let text = Brief { place: Place::Shared, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        let beside = Brief { place: Place::Beside, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        assert!(beside.contains("a worktree of its own") && beside.contains(".progress-task-1.md"));
         assert!(text.contains("do not call git") && text.contains(".progress-task-1.md"));
         assert!(!text.contains("What failed last time"));
+        assert!(!text.contains("git show"));
+        let kept = Brief { kept: Some("refs/specum/x"), ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        assert!(kept.contains("`git show refs/specum/x`"));
         let qa = Brief { role: Role::QaEngineer, ..brief(b"- [ ] 1.2 x", &[]) }.render();
         assert!(qa.contains("VERIFICATION_PASS") && qa.contains("VERIFICATION_FAIL"));
     }

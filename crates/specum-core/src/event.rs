@@ -167,6 +167,8 @@ pub enum Outcome {
     Paused,
     /// A person ended the loop.
     Cancelled,
+    /// Somebody else works the spec by now.
+    TakenOver,
     /// A task has used its attempts.
     Blocked {
         /// Which, and why.
@@ -199,6 +201,7 @@ impl fmt::Display for Outcome {
             Outcome::ChosenDone => f.write_str("the chosen tasks are done"),
             Outcome::Paused => f.write_str("paused"),
             Outcome::Cancelled => f.write_str("cancelled"),
+            Outcome::TakenOver => f.write_str("taken over by somebody else"),
             Outcome::Blocked { why } => write!(f, "blocked: {why}"),
             Outcome::Capped { why } => write!(f, "a limit is reached: {why}"),
             Outcome::NoAgent { why } => write!(f, "no agent can work: {why}"),

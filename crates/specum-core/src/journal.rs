@@ -167,6 +167,9 @@ pub enum Entry {
         attempt: u64,
         /// Who.
         agent: String,
+        /// Whether it works in a worktree of its own.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        beside: bool,
     },
     /// What one start of an agent used.
     Charged {
@@ -212,6 +215,11 @@ pub enum Entry {
         attempt: u64,
         /// The files.
         paths: Vec<String>,
+    },
+    /// They have been taken out again before anything was decided.
+    TakenOut {
+        /// The task.
+        task: TaskKey,
     },
     /// The work of a group's task does not fit on top of the others'. It runs
     /// again, alone; this was no failed attempt.
@@ -294,9 +302,11 @@ impl Entry {
             | Entry::SentBack { task, .. }
             | Entry::Passed { task, .. }
             | Entry::Failed { task, .. }
+            | Entry::Launched { task, .. }
             | Entry::Charged { task, .. }
             | Entry::Ready { task, .. }
             | Entry::Integrating { task, .. }
+            | Entry::TakenOut { task }
             | Entry::SetAside { task, .. }
             | Entry::Kept { task, .. }
             | Entry::Committed { task, .. } => Some(task),

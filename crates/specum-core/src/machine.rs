@@ -65,7 +65,10 @@ pub enum Event {
         millis: u64,
     },
     /// The run that worked the spec has ended.
-    Release,
+    Release {
+        /// Time worked since the last charge.
+        millis: u64,
+    },
     /// A person wants the loop to wait.
     Pause,
     /// A person lets it go on.
@@ -194,7 +197,8 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             loop_.state.budget.millis = loop_.state.budget.millis.saturating_add(millis);
             Goes::On
         }
-        Event::Release => {
+        Event::Release { millis } => {
+            loop_.state.budget.millis = loop_.state.budget.millis.saturating_add(millis);
             loop_.state.owner = None;
             Goes::On
         }

@@ -171,6 +171,11 @@ impl Run {
         running.last_sign = now;
     }
 
+    /// What a running agent has used so far.
+    pub fn used_by(&self, slot: Slot) -> Usage {
+        self.running.get(&slot).map(|running| running.usage).unwrap_or_default()
+    }
+
     /// What those who run right now have used.
     pub fn in_use(&self) -> Vec<Usage> {
         self.running.values().map(|running| running.usage).collect()
@@ -251,8 +256,7 @@ impl Run {
     fn came_to_nothing(&mut self, trouble: &Trouble, now: Millis) -> After {
         self.fruitless += 1;
         if self.fruitless >= FRUITLESS {
-            let why =
-                format!("{FRUITLESS} attempts in a row came to nothing: {}", trouble.message());
+            let why = trouble.message();
             return After::Stop(trouble.clone(), Outcome::Circuit { why });
         }
         self.not_before = now + FIRST_PAUSE * (1 << (self.fruitless - 1));

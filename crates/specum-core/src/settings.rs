@@ -10,7 +10,7 @@ use crate::line;
 use crate::plan::DEFAULT_MAX_PARALLEL;
 
 /// What a project may set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Whether the hooks do anything at all.
     pub enabled: bool,
@@ -18,11 +18,48 @@ pub struct Settings {
     pub specs_dirs: Vec<String>,
     /// How many tasks of a parallel group run at once.
     pub max_parallel: usize,
+    /// How `specum run` works; what is not set is left to its defaults.
+    pub run: RunSettings,
+}
+
+/// What `specum run` takes from the settings. Each has an option of the same
+/// name, which counts more.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunSettings {
+    /// The agents, in the order in which they are asked.
+    pub agent: Vec<String>,
+    /// The command line behind the agent `command`.
+    pub agent_command: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Attempts for each task.
+    pub max_task_iterations: Option<u64>,
+    /// Iteration at which the loop stops.
+    pub max_global_iterations: Option<u64>,
+    /// Whether a task that keeps failing gets a fix task.
+    pub recovery_mode: Option<bool>,
+    /// How long one start of an agent may take, in milliseconds.
+    pub task_timeout: Option<u64>,
+    /// How long it may be silent, in milliseconds.
+    pub idle_timeout: Option<u64>,
+    /// How long all of it may take, in milliseconds.
+    pub max_time: Option<u64>,
+    /// Most dollars.
+    pub max_cost: Option<f64>,
+    /// Most tokens.
+    pub max_tokens: Option<u64>,
+    /// A shell command that prepares a worktree.
+    pub worktree_setup: Option<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { enabled: true, specs_dirs: Vec::new(), max_parallel: DEFAULT_MAX_PARALLEL }
+        Settings {
+            enabled: true,
+            specs_dirs: Vec::new(),
+            max_parallel: DEFAULT_MAX_PARALLEL,
+            run: RunSettings::default(),
+        }
     }
 }
 
@@ -36,7 +73,23 @@ pub struct Problem {
 }
 
 /// Every key a settings file may have.
-pub const KEYS: [&str; 3] = ["enabled", "specs_dirs", "max_parallel"];
+pub const KEYS: [&str; 15] = [
+    "enabled",
+    "specs_dirs",
+    "max_parallel",
+    "agent",
+    "agent_command",
+    "model",
+    "max_task_iterations",
+    "max_global_iterations",
+    "recovery_mode",
+    "task_timeout",
+    "idle_timeout",
+    "max_time",
+    "max_cost",
+    "max_tokens",
+    "worktree_setup",
+];
 
 /// One top-level key with the lines that belong to it.
 struct Entry {
@@ -111,9 +164,77 @@ fn set(settings: &mut Settings, seen: &mut Vec<String>, value: &Value) -> Result
                     format!("`max_parallel` must be a number from 1 to 64, not {value}")
                 })?;
         }
+        _ => set_run(&mut settings.run, key, value)?,
+    }
+    Ok(())
+}
+
+fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String> {
+    let wrong = |what: &str| format!("`{key}` must be {what}, not {value}");
+    let text = || text(value).ok_or_else(|| wrong("a text"));
+    let count = || value.as_u64().filter(|n| *n > 0).ok_or_else(|| wrong("a number above 0"));
+    let span = || {
+        let span = value.as_u64().map(|seconds| seconds * 1000);
+        span.or_else(|| value.as_str().and_then(duration))
+            .filter(|millis| *millis > 0)
+            .ok_or_else(|| wrong("a time such as 90s, 10m or 2h"))
+    };
+    match key {
+        "agent" => {
+            let names = texts(value).ok_or_else(|| wrong("a name or a list of names"))?;
+            run.agent = names
+                .iter()
+                .flat_map(|names| names.split(','))
+                .map(|name| name.trim().to_owned())
+                .filter(|name| !name.is_empty())
+                .collect();
+        }
+        "agent_command" => run.agent_command = Some(text()?),
+        "model" => run.model = Some(text()?),
+        "worktree_setup" => run.worktree_setup = Some(text()?),
+        "max_task_iterations" => run.max_task_iterations = Some(count()?),
+        "max_global_iterations" => run.max_global_iterations = Some(count()?),
+        "max_tokens" => run.max_tokens = Some(count()?),
+        "recovery_mode" => {
+            run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
+        }
+        "max_cost" => {
+            let cost = value.as_f64().filter(|cost| cost.is_finite() && *cost > 0.0);
+            run.max_cost = Some(cost.ok_or_else(|| wrong("a number of dollars above 0"))?);
+        }
+        "task_timeout" => run.task_timeout = Some(span()?),
+        "idle_timeout" => run.idle_timeout = Some(span()?),
+        "max_time" => run.max_time = Some(span()?),
         unknown => return Err(unknown_key(unknown)),
     }
     Ok(())
+}
+
+/// A span of time as people write it, in milliseconds: `90`, `90s`, `10m`,
+/// `1h30m`, `2d`.
+pub fn duration(text: &str) -> Option<u64> {
+    let mut rest = text.trim();
+    let mut millis: u64 = 0;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number: u64 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start();
+        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let unit = match &rest[..letters] {
+            "" | "s" | "sec" | "seconds" => 1_000,
+            "ms" => 1,
+            "m" | "min" | "minutes" => 60_000,
+            "h" | "hours" => 3_600_000,
+            "d" | "days" => 86_400_000,
+            _ => return None,
+        };
+        rest = rest[letters..].trim_start();
+        millis = millis.checked_add(number.checked_mul(unit)?)?;
+    }
+    Some(millis)
 }
 
 fn unknown_key(key: &str) -> String {
@@ -134,6 +255,10 @@ fn truth(value: &Value) -> Option<bool> {
         },
         _ => None,
     }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {
@@ -217,11 +342,59 @@ mod tests {
         5: line 1 column 13: unclosed bracket '['
         6: `enabled` is set twice; the first one counts
         ");
-        assert_eq!(
-            problems("colour: red"),
-            ["2: unknown key `colour`; the keys are enabled, specs_dirs, max_parallel"]
-        );
+        let unknown = problems("colour: red").remove(0);
+        assert!(unknown.starts_with("2: unknown key `colour`; the keys are enabled, specs_dirs,"));
         assert_eq!(problems("enabled: maybe").len(), 1);
+    }
+
+    #[test]
+    fn a_run_takes_its_options_from_here() {
+        let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
+            max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\n\
+            task_timeout: 1h30m\nidle_timeout: 90\nmax_time: 8h\nmax_cost: 2.5\n\
+            max_tokens: 1000000\nworktree_setup: npm ci";
+        assert_eq!(problems(body), Vec::<String>::new());
+        let expected = RunSettings {
+            agent: vec!["claude".into(), "codex".into()],
+            agent_command: Some("my-agent --fast".into()),
+            model: Some("opus".into()),
+            max_task_iterations: Some(3),
+            max_global_iterations: Some(50),
+            recovery_mode: Some(true),
+            task_timeout: Some(5_400_000),
+            idle_timeout: Some(90_000),
+            max_time: Some(28_800_000),
+            max_cost: Some(2.5),
+            max_tokens: Some(1_000_000),
+            worktree_setup: Some("npm ci".into()),
+        };
+        assert_eq!(read(body).run, expected);
+        assert_eq!(read("agent: claude, codex").run.agent, ["claude", "codex"]);
+        for wrong in [
+            "max_cost: -1",
+            "max_cost: free",
+            "max_tokens: 0",
+            "idle_timeout: soon",
+            "task_timeout: 10 fortnights",
+            "recovery_mode: perhaps",
+            "agent: {a: b}",
+            "model:",
+            "max_cots: 5",
+        ] {
+            assert_eq!(problems(wrong).len(), 1, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_as_people_write_them() {
+        let cases =
+            [("90", 90_000), ("90s", 90_000), ("10m", 600_000), ("1h 30m", 5_400_000), ("5ms", 5)];
+        for (text, millis) in cases {
+            assert_eq!(duration(text), Some(millis), "{text}");
+        }
+        for text in ["", "m", "-5s", "1.5h", "5 lightyears", "99999999999999999999", "1h x"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
     }
 
     proptest::proptest! {

@@ -13,9 +13,10 @@ mod judge;
 mod tree;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
-use specum_core::brief::Brief;
+use specum_core::brief::{self, Brief};
 use specum_core::check;
 use specum_core::claim;
 use specum_core::journal::{Entry, Record};
@@ -30,7 +31,7 @@ use specum_core::verify::Role;
 use thiserror::Error;
 
 pub use self::end::Tried;
-pub use self::history::{Delegation, History};
+pub use self::history::{Delegation, History, Launched};
 pub use self::judge::{By, Found, Judged};
 use self::tree::Tree;
 use crate::files::FileError;
@@ -84,6 +85,9 @@ pub enum AttemptError {
         /// Where HEAD is.
         now: String,
     },
+    /// There is no repository.
+    #[error("no git repository: {0}")]
+    NoRepository(String),
     /// Nobody has begun this task.
     #[error("task {0} has no open attempt; `specum next` opens what is due")]
     NotOpen(String),
@@ -132,6 +136,11 @@ impl Opened {
             branch: self.branch.clone(),
             ticks: self.ticks.clone(),
         }
+    }
+
+    /// The commit it began from.
+    pub fn base(&self) -> Option<&str> {
+        self.head.as_deref()
     }
 
     /// What the task asked for when the attempt began.
@@ -324,13 +333,32 @@ impl Workspace {
         Ok(reports.unwrap_or_default())
     }
 
-    /// What an executor is to read.
+    /// What an executor of a session is to read.
     pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
+        self.brief_at(
+            opened,
+            if in_batch { brief::Place::Shared } else { brief::Place::Alone },
+            None,
+        )
+    }
+
+    /// What an executor is to read who works at this place. What a check has
+    /// just shown counts more than what the last attempt failed with.
+    pub fn brief_at(
+        &self,
+        opened: &Opened,
+        place: brief::Place,
+        shown: Option<&(String, String)>,
+    ) -> Result<String, AttemptError> {
         let view = self.store.read()?;
         let file = view.file();
         let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
         let journal = self.store.read_journal()?;
-        let (reasons, output) = History(&journal).last_failure(&opened.key).unwrap_or_default();
+        let (reasons, output) = match shown {
+            Some((reason, output)) => (vec![reason.clone()], output.clone()),
+            None => History(&journal).last_failure(&opened.key).unwrap_or_default(),
+        };
+        let kept = History(&journal).kept(&opened.key);
         let progress = self.store.read_progress()?;
         let learnings = line::readable(progress::section(&progress, Section::Learnings));
         Ok(Brief {
@@ -340,12 +368,52 @@ impl Workspace {
             index: task.map_or(0, |task| task.index),
             attempt: opened.attempt,
             role: opened.role,
-            in_batch,
+            place,
+            kept,
             reasons: &reasons,
             output: &output,
             learnings: &learnings,
         }
         .render())
+    }
+
+    /// The repository.
+    pub fn repository(&self) -> Result<&Git, AttemptError> {
+        self.git.as_ref().map_err(|why| AttemptError::NoRepository(why.clone()))
+    }
+
+    /// Whether several attempts are under way at once.
+    pub fn in_batch(&self) -> Result<bool, AttemptError> {
+        Ok(self.store.read()?.state.is_some_and(|state| state.parallel_group.is_some()))
+    }
+
+    /// Every attempt that has no verdict yet.
+    pub fn open_attempts(&self) -> Result<Vec<Opened>, AttemptError> {
+        let view = self.store.read()?;
+        let journal = self.store.read_journal()?;
+        let file = view.file();
+        Ok(file.open().filter_map(|task| history::open_attempt(&journal, &task.key())).collect())
+    }
+
+    /// Whether no attempt at the task has failed since it passed last.
+    pub fn has_never_failed(&self, opened: &Opened) -> Result<bool, AttemptError> {
+        let journal = self.store.read_journal()?;
+        Ok(History(&journal).last_failure(&opened.key).is_none())
+    }
+
+    /// Whether the loop was ended by a person.
+    pub fn was_cancelled(&self) -> bool {
+        self.store.read_journal().is_ok_and(|journal| History(&journal).was_cancelled())
+    }
+
+    /// Fetches the notes of an executor from where it worked.
+    pub fn bring_notes(&self, opened: &Opened, from: &Path) -> Result<(), AttemptError> {
+        let view = self.store.read()?;
+        let file = view.file();
+        match file.tasks.iter().find(|task| task.name() == opened.key.id) {
+            Some(task) => Ok(self.store.bring_part(task.index, from)?),
+            None => Ok(()),
+        }
     }
 
     /// The open attempt at a task that a person names.

@@ -16,6 +16,7 @@ mod log;
 mod next;
 mod pause;
 mod plugin;
+mod run;
 mod status;
 mod switch;
 
@@ -34,6 +35,7 @@ use crate::owner;
 use crate::process;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::ralph_loop::LoopError;
+use crate::runner::RunError;
 use crate::session::{self, Pending};
 use crate::store::{Store, StoreError};
 
@@ -64,6 +66,7 @@ enum Verb {
     Status(status::Args),
     Log(log::Args),
     Check(check::Args),
+    Run(Box<run::Args>),
     Implement(implement::Args),
     Next(next::Args),
     Finish(finish::Args),
@@ -153,6 +156,7 @@ pub fn run() -> ExitCode {
         Verb::Status(args) => status::run(&args),
         Verb::Log(args) => log::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Run(args) => run::run(&args),
         Verb::Implement(args) => implement::run(&args),
         Verb::Next(args) => next::run(&args),
         Verb::Finish(args) => finish::run(&args),
@@ -183,8 +187,14 @@ pub fn definition() -> clap::Command {
 fn exit_code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
         // What a transparent error wraps is not in the chain itself.
-        let in_store = match cause.downcast_ref::<AttemptError>() {
-            Some(AttemptError::Store(error)) => Some(error),
+        let attempt = match cause.downcast_ref::<RunError>() {
+            Some(RunError::Attempt(error)) => Some(error),
+            _ => cause.downcast_ref::<AttemptError>(),
+        };
+        let in_store = match (attempt, cause.downcast_ref::<RunError>()) {
+            (Some(AttemptError::Store(error)), _) | (_, Some(RunError::Store(error))) => {
+                Some(error)
+            }
             _ => cause.downcast_ref::<StoreError>(),
         };
         if let Some(error) = in_store {
@@ -200,15 +210,18 @@ fn exit_code(error: &anyhow::Error) -> u8 {
                 SpecError::NotFound { .. } => exit::NOT_FOUND,
             };
         }
-        if let Some(AttemptError::OtherBranch { .. }) = cause.downcast_ref() {
+        if let Some(AttemptError::OtherBranch { .. }) = attempt {
             return exit::STOPPED;
+        }
+        if let Some(AttemptError::Held { .. }) = attempt {
+            return exit::BUSY;
         }
         if let Some(
             AttemptError::NoLoop(_)
             | AttemptError::NoTasks(_)
             | AttemptError::NoTask(_)
             | AttemptError::NotOpen(_),
-        ) = cause.downcast_ref::<AttemptError>()
+        ) = attempt
         {
             return exit::NOT_FOUND;
         }
@@ -219,12 +232,23 @@ fn exit_code(error: &anyhow::Error) -> u8 {
                 LoopError::Outside(_) | LoopError::File(_) => exit::FAILED,
             };
         }
+        if cause.downcast_ref::<WrongCall>().is_some() {
+            return exit::USAGE;
+        }
+        if let Some(RunError::Held { .. }) = cause.downcast_ref() {
+            return exit::BUSY;
+        }
         if cause.downcast_ref::<NotHere>().is_some() {
             return exit::NOT_FOUND;
         }
     }
     exit::FAILED
 }
+
+/// An option that makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct WrongCall(String);
 
 /// Something that should be here and is not.
 #[derive(Debug, thiserror::Error)]

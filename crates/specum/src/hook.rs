@@ -87,8 +87,12 @@ fn log(line: &str) {
     let _ = io::stderr().lock().write_all(format!("{mark}{line}\n").as_bytes());
 }
 
-/// The project a session works in, unless the user has turned the hooks off.
+/// The project a session works in, unless the user has turned the hooks off, or
+/// a run has started the session: then the run is the loop.
 fn project_of(cwd: &str) -> Option<Project> {
+    if std::env::var_os(process::MARK).is_some() {
+        return None;
+    }
     let home = std::env::var_os("HOME");
     let project = Project::find(Path::new(cwd), home.as_deref().map(Path::new))?;
     project.settings.enabled.then_some(project)

@@ -28,6 +28,7 @@ pub mod process;
 pub mod project;
 pub mod ralph_loop;
 pub mod report;
+pub mod runner;
 pub mod session;
 pub mod store;
 

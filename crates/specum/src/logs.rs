@@ -23,9 +23,14 @@ pub fn log_dir(spec: &Spec) -> Option<PathBuf> {
 }
 
 fn dir_below(state_home: &Path, spec: &Spec) -> PathBuf {
-    // Two projects may have specs of one name.
+    state_home.join("logs").join(folder_of(spec))
+}
+
+/// The name of a folder for this spec alone: two projects may have specs of one
+/// name.
+pub(crate) fn folder_of(spec: &Spec) -> String {
     let place = Digest::of(spec.dir.as_os_str().as_encoded_bytes()).hex();
-    state_home.join("logs").join(format!("{}-{place}", plain(&spec.name)))
+    format!("{}-{place}", plain(&spec.name))
 }
 
 /// Begins the log of one start of an agent: `<task>-<attempt>.log`, or
@@ -85,7 +90,8 @@ fn file_name(task: &str, attempt: u64, start: u64) -> String {
     }
 }
 
-fn plain(name: &str) -> String {
+/// A name of plain characters only.
+pub(crate) fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     name.chars().take(MAX_NAME).map(plain).collect()
 }

@@ -8,6 +8,7 @@
 mod family;
 mod stream;
 
+use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -93,8 +94,18 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 
 /// Runs a shell command at `dir`, for at most `time`.
 pub fn shell(command: &str, dir: &Path, time: Duration) -> Run {
+    shell_with(command, dir, time, &[])
+}
+
+/// The same, with something in its environment.
+pub fn shell_with(
+    command: &str,
+    dir: &Path,
+    time: Duration,
+    environment: &[(&str, &OsStr)],
+) -> Run {
     let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).current_dir(dir);
+    shell.arg("-c").arg(command).current_dir(dir).envs(environment.iter().copied());
     let when_interrupted = WhenInterrupted::End;
     run(shell, &[], Bounds { time, output: KEPT_OUTPUT, when_interrupted })
 }

@@ -133,7 +133,19 @@ impl Store {
     }
 
     fn part_path(&self, index: usize) -> PathBuf {
-        self.dir.join(format!(".progress-task-{index}.md"))
+        self.dir.join(part_name(index))
+    }
+
+    /// Copies an executor's notes from the folder where it wrote them.
+    pub fn bring_part(&self, index: usize, from: &Path) -> Result<(), FileError> {
+        let source = from.join(part_name(index));
+        // A link would bring in a file of somebody else's choice.
+        let is_file = std::fs::symlink_metadata(&source).is_ok_and(|found| found.is_file());
+        match files::read_if_there(&source, MAX_PART) {
+            Ok(Some(text)) if is_file => files::write(&self.part_path(index), &text),
+            // Notes that are none, or too long, are not worth an attempt.
+            _ => Ok(()),
+        }
     }
 
     /// Where a file really is, so that a rename does not replace a link to it.
@@ -458,6 +470,10 @@ impl Locked<'_> {
         let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
         Ok(files::append_line(&self.store.journal_path(), &record.render())?)
     }
+}
+
+fn part_name(index: usize) -> String {
+    format!(".progress-task-{index}.md")
 }
 
 /// A progress file without some notes and with others.

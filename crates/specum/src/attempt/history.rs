@@ -20,6 +20,15 @@ pub struct Delegation {
     pub attempt: u64,
 }
 
+/// Where an agent was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launched {
+    /// In the user's tree.
+    InTree,
+    /// In a worktree of its own.
+    Beside,
+}
+
 /// Questions to a journal.
 #[derive(Debug, Clone, Copy)]
 pub struct History<'a>(pub &'a [Record]);
@@ -38,6 +47,101 @@ impl<'a> History<'a> {
             Entry::Passed { task, .. } if task.id == key.id => Some(None),
             _ => None,
         })?
+    }
+
+    /// The reference that holds what an attempt at a task had changed, unless
+    /// the task has passed since.
+    pub fn kept(self, key: &TaskKey) -> Option<&'a str> {
+        self.0.iter().rev().find_map(|record| match &record.entry {
+            Entry::Kept { task, reference, .. } if task.id == key.id => {
+                Some(Some(reference.as_str()))
+            }
+            Entry::Passed { task, .. } if task.id == key.id => Some(None),
+            _ => None,
+        })?
+    }
+
+    /// Whether an agent was started for an attempt, and whether beside the
+    /// user's tree.
+    pub fn launched(self, opened: &Opened) -> Option<Launched> {
+        self.since_opening(opened).find_map(|entry| match entry {
+            Entry::Launched { task, beside, .. } if task.id == opened.key.id => {
+                Some(if *beside { Launched::Beside } else { Launched::InTree })
+            }
+            _ => None,
+        })
+    }
+
+    /// What has passed in its worktree and waits to be put on top of the
+    /// others': what was said, and the commit that holds it.
+    pub fn ready(self, opened: &Opened) -> Option<(&'a str, &'a str)> {
+        self.since_opening(opened).find_map(|entry| match entry {
+            Entry::Ready { task, result, commit, .. } if task.id == opened.key.id => {
+                Some((result.as_str(), commit.as_str()))
+            }
+            _ => None,
+        })
+    }
+
+    /// The files that were being put into the user's tree when somebody was
+    /// killed: nothing was decided about them since.
+    pub fn half_integrated(self) -> Option<(&'a TaskKey, &'a [String])> {
+        let at =
+            self.0.iter().rposition(|record| matches!(record.entry, Entry::Integrating { .. }))?;
+        let Entry::Integrating { task, paths, .. } = &self.0[at].entry else { return None };
+        let decided = self.0[at..].iter().any(|record| match &record.entry {
+            Entry::Passed { task: other, .. }
+            | Entry::Failed { task: other, .. }
+            | Entry::SetAside { task: other, .. }
+            | Entry::TakenOut { task: other } => other.id == task.id,
+            _ => false,
+        });
+        (!decided).then_some((task, paths.as_slice()))
+    }
+
+    /// The starts of agents that nobody has charged for.
+    pub fn uncharged(self) -> Vec<(TaskKey, u64, &'a str)> {
+        let mut open: Vec<(TaskKey, u64, &'a str)> = Vec::new();
+        for record in self.0 {
+            match &record.entry {
+                Entry::Launched { task, attempt, agent, .. } => {
+                    open.push((task.clone(), *attempt, agent));
+                }
+                Entry::Charged { task, attempt, .. } => {
+                    open.retain(|(other, number, _)| other.id != task.id || number != attempt);
+                }
+                _ => {}
+            }
+        }
+        open
+    }
+
+    /// Whether the loop was ended by a person and not by its last task.
+    pub fn was_cancelled(self) -> bool {
+        let end = self.0.iter().rev().find(|record| {
+            matches!(
+                record.entry,
+                Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. }
+            )
+        });
+        end.is_some_and(|record| matches!(record.entry, Entry::Cancelled))
+    }
+
+    /// What failed attempts at tasks that are still open have left in the tree.
+    pub fn left_in_tree(self) -> Vec<&'a str> {
+        let mut left: Vec<(&str, &[String])> = Vec::new();
+        for record in self.0 {
+            match &record.entry {
+                Entry::Failed { task, changed, .. } => {
+                    left.retain(|(id, _)| *id != task.id);
+                    left.push((&task.id, changed));
+                }
+                Entry::Committed { task, .. } => left.retain(|(id, _)| *id != task.id),
+                Entry::Completed { .. } => left.clear(),
+                _ => {}
+            }
+        }
+        left.into_iter().flat_map(|(_, paths)| paths.iter().map(String::as_str)).collect()
     }
 
     /// The attempt that a call of a sub-agent was made for.

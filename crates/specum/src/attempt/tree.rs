@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use specum_core::digest::Digest;
 
-use super::{AttemptError, Opened, Workspace};
+use super::{AttemptError, History, Opened, Workspace};
 use crate::files;
 use crate::git::{self, Git};
+use crate::project::SETTINGS_FILE;
 
 /// The largest changed file whose content is compared.
 const MAX_COMPARED: u64 = 64 * 1024 * 1024;
@@ -74,6 +75,43 @@ impl Workspace {
         });
         changed.sort();
         changed.dedup();
+        Ok(changed)
+    }
+
+    /// What the attempt has changed up to now.
+    pub fn changed_now(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+        self.changed_by(opened, &self.tree()?)
+    }
+
+    /// What the attempt has left uncommitted in the user's tree and nowhere
+    /// else: files that were not changed before it began.
+    pub fn left_by(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+        let dirty = self.tree()?.dirty;
+        let mut left =
+            self.changed_by(opened, &Tree { head: opened.head.clone(), dirty, branch: None })?;
+        left.retain(|path| !opened.dirty.contains_key(path));
+        Ok(left)
+    }
+
+    /// The user's own uncommitted changes: neither the plan's, nor ours, nor
+    /// what failed attempts have left.
+    pub fn foreign_changes(&self) -> Result<Vec<String>, AttemptError> {
+        let Ok(git) = &self.git else { return Ok(Vec::new()) };
+        let journal = self.store.read_journal()?;
+        let left = History(&journal).left_in_tree();
+        let plan = self.spec.dir.strip_prefix(&git.root).map(|dir| dir.to_string_lossy());
+        let in_plan = |path: &str| {
+            plan.as_ref().is_ok_and(|plan| {
+                path.strip_prefix(plan.as_ref()).is_some_and(|rest| rest.starts_with('/'))
+            })
+        };
+        let mut changed = git.changed()?;
+        changed.retain(|path| {
+            !in_plan(path)
+                && !left.contains(&path.as_str())
+                && !git::is_own_file(path)
+                && !path.ends_with(SETTINGS_FILE)
+        });
         Ok(changed)
     }
 

@@ -17,8 +17,9 @@ use crate::store::Store;
 
 /// End the loop and delete its state; keep the plan and its story
 ///
-/// The documents, .progress.md and the journal stay; a loop file that specum
-/// wrote for the Ralph Loop plugin is deleted. With --remove the whole
+/// A `specum run` that works the spec ends its agents at once. The documents,
+/// .progress.md and the journal stay; a loop file that specum wrote for the
+/// Ralph Loop plugin is deleted. With --remove the whole
 /// folder goes to a trash folder beside the specs, from where it can be moved
 /// back.
 #[derive(Debug, clap::Args)]

@@ -4,16 +4,26 @@ use serde_json::json;
 use specum_core::journal;
 
 use super::{print, print_json};
+use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
+use crate::owner;
 use crate::process::find_program;
-use crate::project::{Project, SETTINGS_FILE, SpecError};
+use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::runner;
 use crate::store::Store;
 
 /// Look at everything specum needs and say what to do next
+///
+/// With --repair it puts away what a run that was killed has left: processes,
+/// worktrees, half-done work. What such a run had changed is kept under
+/// refs/specum/.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// Put away what killed runs have left
+    #[arg(long)]
+    repair: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -33,6 +43,12 @@ struct Finding {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    if args.repair {
+        let repaired = repair()?;
+        if !args.json {
+            print(repaired)?;
+        }
+    }
     let findings = examine()?;
     let bad = findings.iter().any(|finding| finding.grade == Grade::Bad);
     let word = |grade: Grade| match grade {
@@ -111,6 +127,7 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         Ok(Some(spec)) => {
             add(Grade::Good, "active", format!("{} ({})", spec.name, spec.shown));
             examine_spec(&Store::of(&spec), &spec.dir, &mut add);
+            examine_runs(&project, spec, &mut add);
         }
         Ok(None) => add(Grade::Note, "active", "no spec is active: `specum switch <name>`".into()),
         Err(error @ SpecError::Ambiguous { .. }) => {
@@ -121,6 +138,55 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         }
     }
     Ok(findings)
+}
+
+/// Puts away what killed runs of the active spec have left.
+fn repair() -> anyhow::Result<String> {
+    let workspace = super::workspace(None)?;
+    let held = workspace.store.read_state().and_then(Result::ok).is_some_and(|state| {
+        owner::current(Some(&state), &workspace.store.read_memory()).is_some()
+    });
+    if held {
+        return Err(AttemptError::Held {
+            spec: workspace.spec.name,
+            by: "somebody right now".into(),
+        }
+        .into());
+    }
+    runner::repair(&workspace)?;
+    Ok(format!("repaired: {}", workspace.spec.name))
+}
+
+/// What runs have left that did not get to their end.
+fn examine_runs(project: &Project, spec: Spec, add: &mut impl FnMut(Grade, &'static str, String)) {
+    let Ok(workspace) = Workspace::new(project, spec) else { return };
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let works = owner::current(state.as_ref(), &workspace.store.read_memory()).is_some();
+    match runner::leftovers(&workspace) {
+        Err(error) => add(Grade::Bad, "runs", error.to_string()),
+        Ok(left) => {
+            if !left.worktrees.is_empty() && !works {
+                let count = left.worktrees.len();
+                add(
+                    Grade::Bad,
+                    "runs",
+                    format!(
+                        "a run was killed and has left {count} worktrees: `specum run` goes on with them, `specum doctor --repair` puts them away"
+                    ),
+                );
+            }
+            if !left.kept.is_empty() {
+                add(
+                    Grade::Note,
+                    "kept",
+                    format!(
+                        "work that was not finished; look with `git show`, delete with `git update-ref -d`: {}",
+                        left.kept.join(", ")
+                    ),
+                );
+            }
+        }
+    }
 }
 
 fn examine_spec(store: &Store, dir: &Path, add: &mut impl FnMut(Grade, &'static str, String)) {

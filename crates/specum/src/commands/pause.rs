@@ -11,8 +11,9 @@ use crate::session;
 
 /// Let the loop wait
 ///
-/// It stops where it is: the Stop hook lets the session go, nothing is lost,
-/// and `specum resume` goes on with the same task.
+/// It stops where it is: the Stop hook lets the session go, a `specum run` ends
+/// its agents at once, nothing is lost, and the same task comes again after
+/// `specum resume`.
 #[derive(Debug, clap::Args)]
 pub(super) struct PauseArgs {
     /// Name or path; the active spec if left out
@@ -71,7 +72,7 @@ fn happen(
         let round =
             if was_blocked { " with another round for the task that was blocked" } else { "" };
         print(format!(
-            "resumed: {name}{round}; go on with /ralph-specum:implement or `specum next`"
+            "resumed: {name}{round}; go on with `specum run`, /ralph-specum:implement or `specum next`"
         ))?;
     } else {
         print(format!("paused: {name}; `specum resume` goes on"))?;

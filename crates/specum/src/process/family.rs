@@ -9,7 +9,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard};
 
 use specum_core::digest::Digest;
@@ -59,7 +58,7 @@ struct Family {
     /// Directories of ours that go when we are interrupted.
     directories: Vec<PathBuf>,
     /// Whoever wants to end in order when we are interrupted.
-    listener: Option<Sender<()>>,
+    listener: Option<Box<dyn FnOnce() + Send>>,
 }
 
 static FAMILY: Mutex<Family> =
@@ -75,10 +74,9 @@ fn family() -> MutexGuard<'static, Family> {
 pub fn clean_up_when_interrupted() {
     let installed = ctrlc::set_handler(|| {
         // Whoever listens hears the first one; the second one ends us.
-        if let Some(listener) = family().listener.take()
-            && listener.send(()).is_ok()
-        {
-            return;
+        let listener = family().listener.take();
+        if let Some(listener) = listener {
+            return listener();
         }
         end_everything();
         let family = family();
@@ -96,8 +94,8 @@ pub fn clean_up_when_interrupted() {
 }
 
 /// Lets somebody end in order when we are interrupted for the first time.
-pub fn tell_when_interrupted(listener: Sender<()>) {
-    family().listener = Some(listener);
+pub fn tell_when_interrupted(listener: impl FnOnce() + Send + 'static) {
+    family().listener = Some(Box::new(listener));
 }
 
 /// Lets a temporary directory of ours go with us when we are interrupted.

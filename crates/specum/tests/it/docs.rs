@@ -272,6 +272,7 @@ fn every_outcome() -> [Outcome; 9] {
         Outcome::ChosenDone,
         Outcome::Paused,
         Outcome::Cancelled,
+        Outcome::TakenOver,
         Outcome::Blocked { why: why() },
         Outcome::Capped { why: why() },
         Outcome::NoAgent { why: why() },

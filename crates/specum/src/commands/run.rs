@@ -1,0 +1,357 @@
+use serde_json::json;
+use specum_core::agent::{self, Agent};
+use specum_core::event::Outcome;
+use specum_core::machine::Start;
+use specum_core::plan::{self, Unit};
+use specum_core::run::Patience;
+use specum_core::settings::{self, RunSettings};
+use specum_core::summary::Summary;
+use specum_core::tasks::{Check, Task, TaskEdit, TaskFile, short_title};
+
+use super::{NotHere, WrongCall, print, print_json, project, spec, warn};
+use crate::attempt::{AttemptError, Workspace};
+use crate::exit;
+use crate::process::find_program;
+use crate::report;
+use crate::runner::{self, Options};
+
+/// How long an agent may take unless a person says otherwise.
+const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
+
+/// Work the tasks of a spec to their end, without a host's session
+///
+/// Starts an agent for each task, checks what it did, ticks the box, commits,
+/// and goes on: tasks in sequence in your tree, groups marked [P] at once, each
+/// in a git worktree of its own. Ctrl-C stops everything at once; the same
+/// command goes on later.
+///
+/// Every option can also stand in .claude/ralph-specum.local.md, with `_` for
+/// `-`, or in the environment, as SPECUM_ and the name in capitals. What is
+/// typed counts most, then the environment, then the file.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name or path; the active spec if left out
+    spec: Option<String>,
+    /// Who works: claude, codex, gemini, opencode, command, script. Several,
+    /// with commas: the next one goes on when one is out of quota or not signed
+    /// in [default: the first of the four that is installed]
+    #[arg(long, value_name = "NAMES", env = "SPECUM_AGENT", value_delimiter = ',')]
+    agent: Vec<String>,
+    /// The command line behind the agent `command`: reads the brief on standard
+    /// input, says TASK_COMPLETE when it is done
+    #[arg(long, value_name = "COMMAND", env = "SPECUM_AGENT_COMMAND")]
+    agent_command: Option<String>,
+    /// The model, where the agent has a choice
+    #[arg(long, value_name = "MODEL", env = "SPECUM_MODEL")]
+    model: Option<String>,
+    /// How many tasks of a group run at once [default: 5]
+    #[arg(long, value_name = "N", env = "SPECUM_JOBS", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: Option<u64>,
+    /// Attempts for each task [default: 5]
+    #[arg(long, value_name = "N", env = "SPECUM_MAX_TASK_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    max_task_iterations: Option<u64>,
+    /// Iteration at which the loop stops; every attempt is one [default: tasks ×
+    /// attempts × 2, at least 100]
+    #[arg(long, value_name = "N", env = "SPECUM_MAX_GLOBAL_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    max_global_iterations: Option<u64>,
+    /// Give a task that keeps failing a fix task instead of stopping
+    #[arg(long, env = "SPECUM_RECOVERY_MODE", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    recovery_mode: Option<bool>,
+    /// How long one start of an agent may take, such as 90s, 10m or 2h
+    /// [default: 1h]
+    #[arg(long, value_name = "TIME", env = "SPECUM_TASK_TIMEOUT", value_parser = time)]
+    task_timeout: Option<u64>,
+    /// How long an agent may be silent; a tool that it runs does not count
+    /// [default: 10m]
+    #[arg(long, value_name = "TIME", env = "SPECUM_IDLE_TIMEOUT", value_parser = time)]
+    idle_timeout: Option<u64>,
+    /// How long all of it may take, over all runs of the loop
+    #[arg(long, value_name = "TIME", env = "SPECUM_MAX_TIME", value_parser = time)]
+    max_time: Option<u64>,
+    /// Most dollars, over all runs of the loop; refused for an agent that does
+    /// not name its price
+    #[arg(long, value_name = "DOLLARS", env = "SPECUM_MAX_COST", value_parser = dollars)]
+    max_cost: Option<f64>,
+    /// Most tokens, over all runs of the loop; refused for an agent that does
+    /// not count them
+    #[arg(long, value_name = "N", env = "SPECUM_MAX_TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
+    /// Work only these tasks, by id or index, with commas
+    #[arg(long, value_name = "TASKS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Take the spec over from a session that works it
+    #[arg(long)]
+    take_over: bool,
+    /// Work although your tree has changes that are not committed; they are left
+    /// alone
+    #[arg(long)]
+    allow_dirty: bool,
+    /// Print what would be worked: order, groups, agents, checks
+    #[arg(long)]
+    dry_run: bool,
+    /// Print events as JSON, one a line (see docs/run-events.md)
+    #[arg(long)]
+    json: bool,
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    settings::duration(text)
+        .filter(|millis| *millis > 0)
+        .ok_or_else(|| "not a time such as 90s, 10m or 2h".into())
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.trim_start_matches('$').parse::<f64>().ok();
+    amount
+        .filter(|amount| amount.is_finite() && *amount > 0.0)
+        .ok_or_else(|| "not an amount above 0".into())
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let project = project()?;
+    let spec = spec(&project, args.spec.as_deref())?;
+    let settings = &project.settings.run;
+    let mut workspace = Workspace::new(&project, spec)?;
+    let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
+    workspace.scope.max_parallel = at_once(&workspace, jobs);
+    workspace.scope.only = chosen(&workspace, &args.only)?;
+    let options = options(args, settings)?;
+    refuse_caps_that_cannot_bind(&options)?;
+    if args.dry_run {
+        return dry_run(&workspace, &options, args.json);
+    }
+    let mut reporter = report::to_stdout(args.json);
+    let outcome = runner::run(&workspace, &options, reporter.as_mut())?;
+    let tasks = workspace.store.read_tasks()?.unwrap_or_default();
+    let journal = workspace.store.read_journal()?;
+    let summary = Summary::of(&journal, &TaskFile::scan(&tasks));
+    reporter.summary(&workspace.spec.name, &summary);
+    Ok(code(&outcome))
+}
+
+/// What an outcome means to a script.
+fn code(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Complete | Outcome::ChosenDone => exit::OK,
+        Outcome::Paused
+        | Outcome::Cancelled
+        | Outcome::TakenOver
+        | Outcome::Blocked { .. }
+        | Outcome::Capped { .. } => exit::STOPPED,
+        Outcome::NoAgent { .. } | Outcome::Circuit { .. } => exit::FAILED,
+        Outcome::Interrupted => exit::INTERRUPTED,
+    }
+}
+
+/// How many tasks may run at once. Without a commit to begin from there are no
+/// worktrees.
+fn at_once(workspace: &Workspace, jobs: Option<usize>) -> usize {
+    match &workspace.git {
+        Ok(git) if git.head().is_some() => jobs.unwrap_or(workspace.scope.max_parallel),
+        _ => 1,
+    }
+}
+
+fn chosen(workspace: &Workspace, named: &[String]) -> anyhow::Result<Vec<String>> {
+    let tasks = workspace.store.read_tasks()?.unwrap_or_default();
+    let file = TaskFile::scan(&tasks);
+    let name = |address: &String| {
+        let task = file.by_address(address.trim());
+        task.map(Task::name).ok_or_else(|| AttemptError::NoTask(address.clone()))
+    };
+    Ok(named.iter().map(name).collect::<Result<_, _>>()?)
+}
+
+fn options(args: &Args, settings: &RunSettings) -> anyhow::Result<Options> {
+    Ok(Options {
+        agents: agents(args, settings)?,
+        model: args.model.clone().or_else(|| settings.model.clone()),
+        patience: Patience {
+            task: args.task_timeout.or(settings.task_timeout).unwrap_or(PATIENCE.task),
+            idle: args.idle_timeout.or(settings.idle_timeout).unwrap_or(PATIENCE.idle),
+        },
+        start: Start {
+            max_task_iterations: args.max_task_iterations.or(settings.max_task_iterations),
+            max_global_iterations: args.max_global_iterations.or(settings.max_global_iterations),
+            recovery_mode: args.recovery_mode.or(settings.recovery_mode),
+            max_tokens: args.max_tokens.or(settings.max_tokens),
+            max_cost: args.max_cost.or(settings.max_cost),
+            max_millis: args.max_time.or(settings.max_time),
+            ..Start::default()
+        },
+        take_over: args.take_over,
+        allow_dirty: args.allow_dirty,
+        worktree_setup: settings.worktree_setup.clone(),
+    })
+}
+
+/// The agents that are there, in the order in which they are asked.
+fn agents(args: &Args, settings: &RunSettings) -> anyhow::Result<Vec<Box<dyn Agent>>> {
+    let command = args.agent_command.as_ref().or(settings.agent_command.as_ref());
+    let named: Vec<String> = if !args.agent.is_empty() {
+        args.agent.clone()
+    } else if args.agent_command.is_some() {
+        vec!["command".into()]
+    } else if !settings.agent.is_empty() {
+        settings.agent.clone()
+    } else if command.is_some() {
+        vec!["command".into()]
+    } else {
+        let installed = agent::NAMES.into_iter().find(|name| find_program(name).is_some());
+        let none = || {
+            let names = agent::NAMES.join(", ");
+            NotHere(format!(
+                "no agent is installed: none of {names} is on PATH. Install one, or name another \
+                 program with --agent-command; `specum demo` needs none"
+            ))
+        };
+        vec![installed.ok_or_else(none)?.to_owned()]
+    };
+    let mut agents = Vec::new();
+    let mut missing = Vec::new();
+    for name in named {
+        let agent = agent(name.trim(), command.map(String::as_str))?;
+        match agent.program().filter(|program| find_program(program).is_none()) {
+            Some(program) => missing.push(program),
+            None => agents.push(agent),
+        }
+    }
+    if agents.is_empty() {
+        let missing = missing.join(", ");
+        return Err(NotHere(format!(
+            "{missing} is not on PATH; install it, or name another agent"
+        ))
+        .into());
+    }
+    missing.iter().for_each(|program| warn(format!("{program} is not on PATH; it is passed over")));
+    Ok(agents)
+}
+
+fn agent(name: &str, command: Option<&str>) -> anyhow::Result<Box<dyn Agent>> {
+    if name == "command" && command.is_none() {
+        return Err(WrongCall("the agent `command` needs --agent-command".into()).into());
+    }
+    agent::by_name(name, command).ok_or_else(|| {
+        let all = [&agent::NAMES[..], &["command", "script"]].concat();
+        let near = specum_core::nearest(name, all.iter().copied());
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", all.join(", ")),
+        };
+        WrongCall(format!("there is no agent `{name}`; {hint}")).into()
+    })
+}
+
+/// A cap that an agent cannot report would never be reached.
+fn refuse_caps_that_cannot_bind(options: &Options) -> anyhow::Result<()> {
+    for agent in &options.agents {
+        let (name, measures) = (agent.name(), agent.measures());
+        if options.start.max_cost.is_some() && !measures.cost {
+            let instead = if measures.tokens { "; --max-tokens does" } else { "" };
+            return Err(WrongCall(format!(
+                "{name} does not name its price, so --max-cost would not bind{instead}"
+            ))
+            .into());
+        }
+        if options.start.max_tokens.is_some() && !measures.tokens {
+            return Err(WrongCall(format!(
+                "{name} does not count its tokens, so --max-tokens would not bind; --max-time does"
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Prints the units of work in their order, as if each of them passed.
+fn dry_run(workspace: &Workspace, options: &Options, json: bool) -> anyhow::Result<u8> {
+    let tasks = workspace.store.read_tasks()?;
+    let mut text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
+    let agents: Vec<&str> = options.agents.iter().map(|agent| agent.name()).collect();
+    let mut units = Vec::new();
+    loop {
+        let file = TaskFile::scan(&text);
+        let unit = plan::next(&file, &workspace.scope, |_| false);
+        if unit == Unit::Complete {
+            break;
+        }
+        let rows: Vec<Row> =
+            unit.tasks().iter().map(|&at| Row::of(&file, &file.tasks[at])).collect();
+        let ticks: Vec<TaskEdit> =
+            unit.tasks().iter().map(|&at| TaskEdit::Tick(file.tasks[at].key())).collect();
+        let ticked = TaskEdit::apply_all(&ticks, file.text());
+        units.push((unit, rows));
+        text = ticked;
+    }
+    if json {
+        let units: Vec<_> = units
+            .iter()
+            .map(|(unit, rows)| json!({"unit": kind(unit), "tasks": rows.iter().map(Row::json).collect::<Vec<_>>()}))
+            .collect();
+        print_json(
+            &json!({"spec": workspace.spec.name, "agents": agents, "jobs": workspace.scope.max_parallel, "units": units}),
+        )?;
+        return Ok(exit::OK);
+    }
+    let count: usize = units.iter().map(|(_, rows)| rows.len()).sum();
+    print(format!(
+        "{}: {count} open tasks, {} at once at most, worked by {}\n",
+        workspace.spec.name,
+        workspace.scope.max_parallel,
+        agents.join(", then ")
+    ))?;
+    for (number, (unit, rows)) in units.iter().enumerate() {
+        let note = match unit {
+            Unit::Parallel(_) => "  at once, each in a worktree",
+            Unit::Verify(_) => "  checked by specum; an agent only mends",
+            Unit::Sequential(_) | Unit::Complete => "",
+        };
+        print(format!("{:3}.{note}", number + 1).trim_end())?;
+        for row in rows {
+            print(format!("     {:6} {}", row.id, row.title))?;
+            print(format!("            {}", row.check()))?;
+        }
+    }
+    Ok(exit::OK)
+}
+
+fn kind(unit: &Unit) -> &'static str {
+    match unit {
+        Unit::Parallel(_) => "parallel",
+        Unit::Verify(_) => "verify",
+        Unit::Sequential(_) | Unit::Complete => "task",
+    }
+}
+
+/// A task of a dry run.
+struct Row {
+    id: String,
+    title: String,
+    verify: Option<Check>,
+}
+
+impl Row {
+    fn of(file: &TaskFile<'_>, task: &Task) -> Row {
+        let title = short_title(&task.title);
+        Row { id: task.name(), title: title.to_owned(), verify: file.fields(task).verify }
+    }
+
+    fn check(&self) -> String {
+        match &self.verify {
+            Some(Check::Command { command, .. }) => {
+                let first = command.lines().next().unwrap_or_default();
+                format!("checked by `{first}`")
+            }
+            Some(_) => "unverified: its Verify is prose".into(),
+            None => "unverified: it has no Verify".into(),
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let command = match &self.verify {
+            Some(Check::Command { command, .. }) => Some(command),
+            _ => None,
+        };
+        json!({"id": self.id, "title": self.title, "check": command})
+    }
+}

@@ -1,0 +1,302 @@
+//! `specum run`: a spec worked to its end, with a fresh agent process for each
+//! attempt and no coordinating model at all.
+//!
+//! Two sides share nothing but [`Message`]s. The `dispatcher` faces the world:
+//! signals, time, the display, what others do to the spec, what is spent. The
+//! `executor` works: it opens what is due, runs agents and checks, alone in the
+//! user's tree or, for a group, each `beside` it in a worktree, and has what
+//! they did judged. What is decided is decided in [`specum_core::run`], which
+//! knows neither clock nor process.
+//!
+//! Killed anywhere, the next run finds in the journal what was under way:
+//! `recover` ends survivors, keeps what they left under a reference, and clears
+//! it away.
+
+mod beside;
+mod dispatcher;
+mod executor;
+mod recover;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Instant;
+
+use specum_core::agent::{Agent, Report, Sign};
+use specum_core::event::{Outcome, RunEvent};
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event, Start};
+use specum_core::run::{After, Patience, Slot};
+use specum_core::state::Owner;
+use specum_core::tasks::TaskKey;
+use thiserror::Error;
+
+pub use self::recover::{Leftovers, leftovers};
+use crate::attempt::{AttemptError, Workspace};
+use crate::files::FileError;
+use crate::git::GitError;
+use crate::owner;
+use crate::process::{self, Handle};
+use crate::report::Reporter;
+use crate::store::StoreError;
+
+/// How a person wants the spec worked.
+pub struct Options {
+    /// In the order in which they are asked; at least one.
+    pub agents: Vec<Box<dyn Agent>>,
+    /// The model, where an agent has a choice.
+    pub model: Option<String>,
+    /// How long an agent may take.
+    pub patience: Patience,
+    /// Limits of the loop.
+    pub start: Start,
+    /// Whether a session that works the spec is to lose it.
+    pub take_over: bool,
+    /// Whether changes that are the user's own may lie in the tree.
+    pub allow_dirty: bool,
+    /// A shell command that prepares a worktree.
+    pub worktree_setup: Option<String>,
+}
+
+/// Why a run could not begin or go on.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// An attempt.
+    #[error(transparent)]
+    Attempt(#[from] AttemptError),
+    /// The spec's files.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The user has changes of their own.
+    #[error(
+        "your tree has changes that are not committed: {}. Commit or stash them, or pass \
+         --allow-dirty, which leaves them alone",
+        listed(.0)
+    )]
+    Dirty(Vec<String>),
+    /// A session works the spec.
+    #[error("{spec} is worked by {by}; stop it there, or pass --take-over")]
+    Held {
+        /// The spec.
+        spec: String,
+        /// Who.
+        by: String,
+    },
+    /// A worktree could not be prepared.
+    #[error("worktree_setup failed ({how}):\n{output}")]
+    Setup {
+        /// How it ended.
+        how: String,
+        /// The end of what it printed.
+        output: String,
+    },
+}
+
+/// How many messages may wait for the dispatcher before whoever sends them
+/// does: an agent that floods us is held up, not kept in memory.
+const WAITING_MESSAGES: usize = 256;
+
+fn listed(paths: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let more = paths.len().saturating_sub(SHOWN);
+    let shown = paths.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+/// Everything the executor tells the dispatcher.
+enum Message {
+    /// To be shown.
+    Tell(RunEvent),
+    /// An attempt needs an agent. The answer may take long: a limit is waited
+    /// for.
+    WhoWorks(Sender<Launch>),
+    /// An agent is being started.
+    Started { slot: Slot, agent: usize, handle: Handle },
+    /// It has printed something.
+    Printed { slot: Slot },
+    /// It has said what it does.
+    Said { slot: Slot, task: TaskKey, sign: Sign },
+    /// It has ended.
+    Ended(Ended),
+    /// A person or the system wants us to end.
+    Interrupted,
+    /// The executor has ended.
+    Finished(Result<Outcome, RunError>),
+}
+
+/// An agent that has ended.
+struct Ended {
+    slot: Slot,
+    task: TaskKey,
+    attempt: u64,
+    agent: usize,
+    report: Report,
+    /// Whether it has changed anything.
+    changed: bool,
+    millis: u64,
+    log: PathBuf,
+    reply: Sender<Next>,
+}
+
+/// Who is to work.
+enum Launch {
+    Use(usize),
+    Stop,
+}
+
+/// What is to become of an attempt whose agent has ended.
+enum Next {
+    After(After),
+    Stop,
+}
+
+/// What a run came to.
+struct Worked {
+    outcome: Result<Outcome, RunError>,
+    /// Time that is not part of what is spent yet.
+    uncharged: u64,
+}
+
+/// Why everybody is to stop, once somebody is.
+#[derive(Default)]
+struct Stop(Mutex<Option<Outcome>>);
+
+impl Stop {
+    /// The first reason counts.
+    fn set(&self, outcome: Outcome) {
+        self.0.lock().expect("no holder panics").get_or_insert(outcome);
+    }
+
+    fn get(&self) -> Option<Outcome> {
+        self.0.lock().expect("no holder panics").clone()
+    }
+}
+
+/// Works a spec until it is done or something says stop.
+pub fn run(
+    workspace: &Workspace,
+    options: &Options,
+    reporter: &mut dyn Reporter,
+) -> Result<Outcome, RunError> {
+    let began = Instant::now();
+    process::adopt_orphans();
+    claim(workspace, options)?;
+    let worked = work(workspace, options, reporter, began)?;
+    // Whatever happened: what was under way is put away, and others may work.
+    let put_away = recover::recover(workspace);
+    let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+    release(workspace, told, worked.uncharged, began)?;
+    let outcome = worked.outcome?;
+    put_away?;
+    let view = workspace.store.read()?;
+    let file = view.file();
+    let (done, total) = (file.done_count(), file.tasks.len());
+    let millis = millis_since(began);
+    reporter.event(&RunEvent::RunEnded { outcome: outcome.clone(), done, total, millis });
+    Ok(outcome)
+}
+
+/// Makes the spec ours, and the tree fit to be worked in.
+fn claim(workspace: &Workspace, options: &Options) -> Result<(), RunError> {
+    let held = {
+        let state = workspace.store.read_state().and_then(Result::ok);
+        let memory = workspace.store.read_memory();
+        owner::current(state.as_ref(), &memory)
+            .map(|_| owner::described(state.as_ref(), &memory, None))
+    };
+    if let Some(by) = held.filter(|_| !options.take_over) {
+        return Err(RunError::Held { spec: workspace.spec.name.clone(), by });
+    }
+    let owner = Some(Owner::Runner { process: process::me() });
+    workspace.start(Start { owner, ..options.start.clone() })?;
+    let ready = recover::recover(workspace)
+        .and_then(|()| if options.allow_dirty { Ok(()) } else { refuse_dirty(workspace) });
+    if ready.is_err() {
+        release(workspace, "not begun".into(), 0, Instant::now())?;
+    }
+    ready
+}
+
+/// Puts away what runs have left that did not get to their end.
+pub fn repair(workspace: &Workspace) -> Result<(), RunError> {
+    recover::recover(workspace)
+}
+
+/// A tree with changes of the user's own is not worked in: nobody could tell
+/// them from an agent's afterwards.
+fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
+    match workspace.foreign_changes()? {
+        changes if changes.is_empty() => Ok(()),
+        changes => Err(RunError::Dirty(changes)),
+    }
+}
+
+fn work(
+    workspace: &Workspace,
+    options: &Options,
+    reporter: &mut dyn Reporter,
+    began: Instant,
+) -> Result<Worked, RunError> {
+    let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
+    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
+    let view = workspace.store.read()?;
+    let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
+    reporter.event(&RunEvent::RunStarted {
+        spec: workspace.spec.name.clone(),
+        total: view.file().tasks.len(),
+        done: view.file().done_count(),
+        agents,
+        jobs: workspace.scope.max_parallel,
+    });
+    if let Err(why) = &workspace.git {
+        let text = format!("no commits will be made, and groups run in sequence: {why}");
+        reporter.event(&RunEvent::Warning { text });
+    }
+    let stop = Stop::default();
+    let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
+    let interrupted = line.clone();
+    process::tell_when_interrupted(move || {
+        let _ = interrupted.send(Message::Interrupted);
+    });
+    Ok(thread::scope(|scope| {
+        let executor = executor::Executor { workspace, options, line: line.clone(), stop: &stop };
+        scope.spawn(move || {
+            let finished = Message::Finished(executor.work());
+            let _ = line.send(finished);
+        });
+        let dispatcher =
+            dispatcher::Dispatcher::new(workspace, options, reporter, &stop, (began, budget));
+        dispatcher.dispatch(&messages)
+    }))
+}
+
+/// Lets others work the spec, and tells the journal how it ended.
+fn release(
+    workspace: &Workspace,
+    outcome: String,
+    uncharged: u64,
+    began: Instant,
+) -> Result<(), RunError> {
+    let locked = workspace.store.lock()?;
+    let view = locked.read()?;
+    let entry = Entry::RunEnded { outcome, millis: millis_since(began) };
+    match &view.state {
+        Some(state) if owner::is_this_run(state) => {
+            let event = Event::Release { millis: uncharged };
+            locked.write_step(entry, &machine::step(state, &view.file(), event))?;
+        }
+        _ => locked.record(entry)?,
+    }
+    Ok(())
+}
+
+fn millis_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,368 @@
+//! A group: each task in a worktree of its own, beside the user's tree, and
+//! then, one after another in the order of the plan, on top of the others'.
+//!
+//! What has passed in its worktree is kept as a commit under a reference until
+//! it is in the user's tree, so nothing is lost on the way. What does not fit
+//! there, because the files conflict or because the check fails on top of the
+//! others' work, is set aside and done again alone; that is no failed attempt.
+//! Nothing below the spec's folder is taken from a worktree, but for the notes
+//! of its executor.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use specum_core::agent::Report;
+use specum_core::event::{Outcome, RunEvent};
+use specum_core::journal::Entry;
+use specum_core::line;
+use specum_core::verify::Ended;
+
+use super::executor::{Executor, Place, Worked};
+use super::{RunError, recover};
+use crate::attempt::{By, History, Opened, Workspace};
+use crate::files::{self, FileError};
+use crate::git::{Git, GitError, Merge};
+use crate::logs;
+use crate::process;
+use crate::project::Spec;
+use crate::session;
+
+/// How long `worktree_setup` may take: it may install dependencies.
+const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
+/// How much of a conflict the next attempt is shown.
+const SHOWN_CONFLICT: usize = 8 * 1024;
+/// The longest document of a plan that a worktree gets a copy of.
+const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
+/// The variable that tells `worktree_setup` where the user's tree is.
+const PROJECT: &str = "SPECUM_PROJECT";
+
+/// Where the worktrees of a spec lie; `None` without a home.
+pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
+    Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
+}
+
+/// What the references begin with that hold work until it is in.
+pub(super) fn work_references(spec: &Spec) -> String {
+    format!("refs/specum/{}/work/", part(&spec.name))
+}
+
+/// The reference that holds the work at a task.
+pub(super) fn work_reference(spec: &Spec, task: &str) -> String {
+    format!("{}{}", work_references(spec), part(task))
+}
+
+/// The name of the directory in which an attempt is worked.
+pub(super) fn worktree_name(opened: &Opened) -> String {
+    format!("{}-{}", logs::plain(&opened.key.id), opened.attempt)
+}
+
+/// What was changed in a worktree since it was made: nothing of the spec's own
+/// folder, of which it has a copy.
+pub(super) fn changed_in(
+    git: &Git,
+    base: &str,
+    workspace: &Workspace,
+) -> Result<Vec<String>, RunError> {
+    let mut changed = git.changed()?;
+    changed.extend(git.changed_since(base)?);
+    changed.sort();
+    changed.dedup();
+    let root = &workspace.repository()?.root;
+    let plan = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new("."));
+    changed.retain(|path| !Path::new(path).starts_with(plan) && !crate::git::is_own_file(path));
+    Ok(changed)
+}
+
+/// A piece of a reference's name, of which git forbids much.
+pub(super) fn part(text: &str) -> String {
+    let plain = logs::plain(text).replace("..", "__");
+    let plain = plain.trim_matches('.');
+    if plain.ends_with(".lock") { format!("{plain}_") } else { plain.to_owned() }
+}
+
+/// What became of a task beside the tree.
+enum Beside {
+    /// It has passed there, and this commit holds it.
+    Ready { report: Report, commit: String },
+    /// It has its verdict; perhaps the run ends for it.
+    Ended(Option<Outcome>),
+    /// Everybody stops.
+    Stopped,
+}
+
+impl Executor<'_> {
+    /// Works a group. An outcome ends the run.
+    pub(super) fn work_group(&self, group: &[Opened]) -> Result<Option<Outcome>, RunError> {
+        if let [_, _, ..] = group {
+            let tasks = group.iter().map(|opened| opened.key.clone()).collect();
+            self.tell(RunEvent::GroupStarted { tasks });
+        }
+        let began = Instant::now();
+        let mut outcome = None;
+        let mut failure = None;
+        thread::scope(|scope| {
+            let workers: Vec<_> = group
+                .iter()
+                .enumerate()
+                .map(|(slot, opened)| {
+                    let executor = self.clone();
+                    scope.spawn(move || executor.work_beside(slot, opened, began))
+                })
+                .collect();
+            // In the order of the plan; those behind may still be at work.
+            for (opened, worker) in group.iter().zip(workers) {
+                let ended = worker.join().expect("a worker does not panic");
+                let ended = ended.and_then(|ended| self.bring_in(opened, ended, began));
+                match ended {
+                    Ok(None) => {}
+                    Ok(Some(ends)) => outcome = outcome.take().or(Some(ends)),
+                    Err(error) => failure = failure.take().or(Some(error)),
+                }
+            }
+        });
+        failure.map_or(Ok(outcome), Err)
+    }
+
+    fn work_beside(
+        &self,
+        slot: usize,
+        opened: &Opened,
+        began: Instant,
+    ) -> Result<Beside, RunError> {
+        let journal = self.workspace.store.read_journal()?;
+        if let Some((result, commit)) = History(&journal).ready(opened) {
+            let report = Report { result: result.to_owned(), ..Report::default() };
+            return Ok(Beside::Ready { report, commit: commit.to_owned() });
+        }
+        drop(journal);
+        let Some(worktree) = self.prepare(opened)? else { return Ok(Beside::Stopped) };
+        let ended = self.work_in(&worktree, slot, opened, began);
+        if self.stop.get().is_none() {
+            // A run that is stopped keeps what it finds there.
+            worktree.remove(self.workspace)?;
+        }
+        ended
+    }
+
+    /// A worktree for an attempt; none if everybody stops.
+    fn prepare(&self, opened: &Opened) -> Result<Option<Tree>, RunError> {
+        let worktree = Tree::add(self.workspace, opened)?;
+        let Some(setup) = &self.options.worktree_setup else { return Ok(Some(worktree)) };
+        let project = (PROJECT, self.workspace.spec.root.as_os_str());
+        let run = process::shell_with(setup, &worktree.root, SETUP_LIMIT, &[project]);
+        if self.stop.get().is_some() {
+            return Ok(None);
+        }
+        if run.ended == Ended::Code(0) {
+            return Ok(Some(worktree.once_prepared()?));
+        }
+        worktree.remove(self.workspace)?;
+        let output = String::from_utf8_lossy(&run.output).into_owned();
+        let how = match run.ended {
+            Ended::Code(code) => format!("code {code}"),
+            Ended::Signal(signal) => format!("signal {signal}"),
+            Ended::TimedOut(seconds) => format!("not done within {seconds} s"),
+            Ended::NotStarted(why) => why,
+        };
+        Err(RunError::Setup { how, output: line::tail(&output, 4096).to_owned() })
+    }
+
+    fn work_in(
+        &self,
+        worktree: &Tree,
+        slot: usize,
+        opened: &Opened,
+        began: Instant,
+    ) -> Result<Beside, RunError> {
+        let place = Place { slot, root: &worktree.root, beside: true, shown: None };
+        let (report, failed) = match self.run_agent(opened, &place)? {
+            Worked::Answered(report) => (report, None),
+            Worked::Stopped => return Ok(Beside::Stopped),
+            Worked::Failed(trouble) => (Report::default(), Some((trouble, None))),
+            Worked::FailedAndStop(trouble, outcome) => {
+                (Report::default(), Some((trouble, Some(outcome))))
+            }
+        };
+        let changed = worktree.changed(self.workspace)?;
+        if let Some((trouble, outcome)) = failed {
+            recover::keep(self.workspace, &worktree.git, opened, &changed)?;
+            let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
+            self.tell_verdict(&judged, began, &report);
+            return Ok(Beside::Ended(outcome));
+        }
+        self.tell_check(opened, false);
+        let tried = self.workspace.try_work(opened, &report.result, &worktree.root, &changed);
+        if self.stop.get().is_some() {
+            return Ok(Beside::Stopped);
+        }
+        if !tried.verdict.passed() {
+            recover::keep(self.workspace, &worktree.git, opened, &changed)?;
+            let judged = self.workspace.fail(opened, tried, By::Run)?;
+            self.tell_verdict(&judged, began, &report);
+            return Ok(Beside::Ended(None));
+        }
+        let commit = self.keep_work(worktree, opened, &report, &changed)?;
+        worktree.bring_notes(self.workspace, opened)?;
+        Ok(Beside::Ready { report, commit })
+    }
+
+    /// Keeps what has passed until it is in.
+    fn keep_work(
+        &self,
+        worktree: &Tree,
+        opened: &Opened,
+        report: &Report,
+        changed: &[String],
+    ) -> Result<String, RunError> {
+        let spec = &self.workspace.spec;
+        let message = format!("{} {}", spec.name, opened.key.id);
+        let reference = work_reference(spec, &opened.key.id);
+        let commit = worktree.git.keep(&worktree.base, changed, &reference, &message)?;
+        self.workspace.store.lock()?.record(Entry::Ready {
+            task: opened.key.clone(),
+            attempt: opened.attempt,
+            result: line::tail(&report.result, 64 * 1024).to_owned(),
+            commit: commit.clone(),
+        })?;
+        Ok(commit)
+    }
+
+    /// Puts the work of one task on top of the others'.
+    fn bring_in(
+        &self,
+        opened: &Opened,
+        ended: Beside,
+        began: Instant,
+    ) -> Result<Option<Outcome>, RunError> {
+        let (report, commit) = match ended {
+            Beside::Ready { report, commit } => (report, commit),
+            Beside::Ended(outcome) => return Ok(outcome),
+            Beside::Stopped => return Ok(self.stop.get()),
+        };
+        if let Some(outcome) = self.stop.get() {
+            return Ok(Some(outcome));
+        }
+        let git = self.workspace.repository()?;
+        let tree = match git.merge(&commit)? {
+            Merge::Clean(tree) => tree,
+            Merge::Conflict { paths, tree } => {
+                let shown = git.difference(&tree, &paths)?;
+                let reason = format!("it conflicts with the others' work in {}", paths.join(", "));
+                return self.set_aside(opened, reason, &shown, began, &report);
+            }
+        };
+        let paths = git.differing(&tree)?;
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let entry = Entry::Integrating { task, attempt, paths: paths.clone() };
+        self.workspace.store.lock()?.record(entry)?;
+        if let Err(error) = git.put_in(&tree) {
+            let reason = format!("it does not fit into the tree: {error}");
+            return self.set_aside(opened, reason, "", began, &report);
+        }
+        self.tell_check(opened, true);
+        let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
+        if let Some(outcome) = self.stop.get() {
+            recover::take_out(self.workspace, git, &opened.key, &paths)?;
+            return Ok(Some(outcome));
+        }
+        let judged = self.workspace.conclude(opened, found, By::OnTop)?;
+        if judged.verdict.passed() {
+            git.delete_reference(&work_reference(&self.workspace.spec, &opened.key.id))?;
+        } else {
+            git.take_out(&paths)?;
+        }
+        self.tell_verdict(&judged, began, &report);
+        Ok(None)
+    }
+
+    fn set_aside(
+        &self,
+        opened: &Opened,
+        reason: String,
+        shown: &str,
+        began: Instant,
+        report: &Report,
+    ) -> Result<Option<Outcome>, RunError> {
+        let shown = line::head(shown, SHOWN_CONFLICT).to_owned();
+        let judged = self.workspace.set_aside(opened, reason, shown)?;
+        self.tell_verdict(&judged, began, report);
+        Ok(None)
+    }
+}
+
+/// A worktree with what it was made from.
+struct Tree {
+    git: Git,
+    /// The project's root in it.
+    root: PathBuf,
+    /// The commit it was made from.
+    base: String,
+    /// What its preparation left uncommitted, which is nobody's work.
+    prepared: Vec<String>,
+}
+
+impl Tree {
+    fn add(workspace: &Workspace, opened: &Opened) -> Result<Tree, RunError> {
+        let spec = &workspace.spec;
+        let git = workspace.repository()?;
+        let no_home = || GitError::Said {
+            command: "worktree".into(),
+            message: "neither XDG_STATE_HOME nor HOME is set".into(),
+        };
+        let dir = worktrees_dir(spec).ok_or_else(no_home)?;
+        let path = dir.join(worktree_name(opened));
+        if path.exists() {
+            git.remove_worktree(&path)?;
+        }
+        fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
+        let base = opened.base().ok_or_else(no_home)?.to_owned();
+        let git = git.add_worktree(&path, &base)?;
+        let below = spec.root.strip_prefix(&workspace.repository()?.root).unwrap_or(Path::new(""));
+        let tree = Tree { root: path.join(below), git, base, prepared: Vec::new() };
+        tree.copy_plan(spec)?;
+        Ok(tree)
+    }
+
+    /// The plan as it stands, which need not be committed.
+    fn copy_plan(&self, spec: &Spec) -> Result<(), RunError> {
+        let Ok(below) = spec.dir.strip_prefix(&spec.root) else { return Ok(()) };
+        let target = self.root.join(below);
+        fs::create_dir_all(&target).map_err(|error| FileError::new("create", &target, error))?;
+        let documents = fs::read_dir(&spec.dir).into_iter().flatten().flatten().filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.ends_with(".md") && !name.starts_with(".progress-task-")
+        });
+        for document in documents {
+            if let Some(text) = files::read_if_there(&document.path(), MAX_DOCUMENT)? {
+                files::write(&target.join(document.file_name()), &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn once_prepared(mut self) -> Result<Tree, RunError> {
+        self.prepared = self.git.changed()?;
+        Ok(self)
+    }
+
+    /// What was changed in it, but for what its preparation has left.
+    fn changed(&self, workspace: &Workspace) -> Result<Vec<String>, RunError> {
+        let mut changed = changed_in(&self.git, &self.base, workspace)?;
+        changed.retain(|path| !self.prepared.contains(path));
+        Ok(changed)
+    }
+
+    /// The notes of its executor go where they are merged from.
+    fn bring_notes(&self, workspace: &Workspace, opened: &Opened) -> Result<(), RunError> {
+        let spec = &workspace.spec;
+        let Ok(below) = spec.dir.strip_prefix(&spec.root) else { return Ok(()) };
+        workspace.bring_notes(opened, &self.root.join(below))?;
+        Ok(())
+    }
+
+    fn remove(&self, workspace: &Workspace) -> Result<(), RunError> {
+        Ok(workspace.repository()?.remove_worktree(&self.git.root)?)
+    }
+}

@@ -1,0 +1,345 @@
+//! The side of a run that faces the world: signals, time, the display, what
+//! others do to the spec, and what is spent.
+//!
+//! [`Dispatcher::dispatch`] turns everything into one [`Message`] after
+//! another; what each of them means is decided by [`specum_core::run::Run`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant, SystemTime};
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use specum_core::agent::{Reset, Trouble};
+use specum_core::budget::{Budget, Charge};
+use specum_core::event::{Outcome, RunEvent};
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
+use specum_core::run::{Choice, Millis, Run, Slot};
+
+use super::{Ended, Launch, Message, Next, Options, RunError, Stop, Worked, millis_since};
+use crate::attempt::Workspace;
+use crate::owner;
+use crate::process::{self, Handle};
+use crate::report::Reporter;
+
+/// How often we look around when nobody says anything.
+const TICK: Duration = Duration::from_millis(100);
+
+pub(super) struct Dispatcher<'a> {
+    workspace: &'a Workspace,
+    options: &'a Options,
+    reporter: &'a mut dyn Reporter,
+    stop: &'a Stop,
+    began: Instant,
+    run: Run,
+    /// What is spent, as the state has it.
+    budget: Budget,
+    /// Up to when the time is part of that.
+    charged_until: Millis,
+    looked: Instant,
+    running: BTreeMap<Slot, Handle>,
+    /// Who was ended for taking too long.
+    ended_by_us: BTreeMap<Slot, Trouble>,
+    /// Who needs an agent.
+    waiting: Vec<Sender<Launch>>,
+    /// Until when we have said that we wait.
+    announced: Option<Millis>,
+    /// Who was started last.
+    last: Option<usize>,
+    /// The state file as we saw it last.
+    seen: Option<Seen>,
+}
+
+/// Tells one version of a file from another: every write is a rename.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl<'a> Dispatcher<'a> {
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        options: &'a Options,
+        reporter: &'a mut dyn Reporter,
+        stop: &'a Stop,
+        (began, budget): (Instant, Budget),
+    ) -> Self {
+        let names = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
+        Dispatcher {
+            workspace,
+            options,
+            reporter,
+            stop,
+            began,
+            run: Run::new(names, options.patience),
+            budget,
+            charged_until: 0,
+            looked: began,
+            running: BTreeMap::new(),
+            ended_by_us: BTreeMap::new(),
+            waiting: Vec::new(),
+            announced: None,
+            last: None,
+            seen: None,
+        }
+    }
+
+    /// Serves the executor until it has ended.
+    pub(super) fn dispatch(mut self, messages: &Receiver<Message>) -> Worked {
+        let mut failure = None;
+        let outcome = loop {
+            let served = match messages.recv_timeout(TICK) {
+                Ok(Message::Finished(result)) => break failure.map_or(result, Err),
+                Ok(message) => self.handle(message),
+                Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Disconnected) => break Ok(Outcome::Interrupted),
+            };
+            if let Err(error) = served.and_then(|()| self.look_around()) {
+                // Whoever runs is ended in order before the error is told.
+                failure.get_or_insert(error);
+                self.stop.set(Outcome::Interrupted);
+            }
+        };
+        Worked { outcome, uncharged: self.now() - self.charged_until }
+    }
+
+    fn now(&self) -> Millis {
+        millis_since(self.began).saturating_mul(haste())
+    }
+
+    fn handle(&mut self, message: Message) -> Result<(), RunError> {
+        let now = self.now();
+        match message {
+            Message::Tell(event) => self.reporter.event(&event),
+            Message::WhoWorks(reply) => {
+                self.waiting.push(reply);
+                self.serve_waiting()?;
+            }
+            Message::Started { slot, agent, handle } => {
+                self.run.started(slot, agent, now);
+                self.running.insert(slot, handle);
+            }
+            Message::Printed { slot } => self.run.printed(slot, now),
+            Message::Said { slot, task, sign } => {
+                self.run.said(slot, &sign, now);
+                self.reporter.event(&RunEvent::Agent { task, sign });
+            }
+            Message::Ended(ended) => self.ended(ended)?,
+            Message::Interrupted => self.stop_now(Outcome::Interrupted),
+            Message::Finished(_) => unreachable!("handled by the loop"),
+        }
+        Ok(())
+    }
+
+    /// What nobody tells us.
+    fn look_around(&mut self) -> Result<(), RunError> {
+        if self.looked.elapsed() < TICK {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        let now = self.now();
+        for (slot, trouble) in self.run.overdue(now) {
+            // Again, if need be, until its end is told.
+            self.ended_by_us.entry(slot).or_insert(trouble);
+            self.running.get(&slot).inspect(|handle| handle.end());
+        }
+        if let Some(why) = self.run.exhausted(&self.budget, now - self.charged_until) {
+            self.stop_now(Outcome::Capped { why });
+        }
+        self.look_at_state();
+        if self.stop.get().is_some() {
+            // Again and again: somebody may just have been about to start.
+            process::end_everything();
+        }
+        self.serve_waiting()?;
+        self.reporter.tick();
+        Ok(())
+    }
+
+    fn stop_now(&mut self, outcome: Outcome) {
+        self.stop.set(outcome);
+        self.running.values().for_each(Handle::end);
+        process::end_everything();
+    }
+
+    /// A person may pause or end the loop, or give it to somebody else, from
+    /// another terminal.
+    fn look_at_state(&mut self) {
+        let path = self.workspace.store.state_path();
+        let seen = fs::metadata(path).ok().map(|file| Seen {
+            modified: file.modified().ok(),
+            #[cfg(unix)]
+            inode: std::os::unix::fs::MetadataExt::ino(&file),
+        });
+        if seen == self.seen {
+            return;
+        }
+        match self.workspace.store.read_state() {
+            // The executor ends the loop too, when every box is ticked.
+            None if self.workspace.was_cancelled() => self.stop_now(Outcome::Cancelled),
+            Some(Ok(state)) if !owner::is_this_run(&state) => self.stop_now(Outcome::TakenOver),
+            Some(Ok(state)) if state.awaiting_approval && state.blocked.is_none() => {
+                self.stop_now(Outcome::Paused);
+            }
+            None | Some(_) => {}
+        }
+        self.seen = seen;
+    }
+
+    /// Gives those who need an agent one, if one can work.
+    fn serve_waiting(&mut self) -> Result<(), RunError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let now = self.now();
+        if self.stop.get().is_none() {
+            match self.run.choose(now) {
+                Choice::Use(agent) => {
+                    self.announced = None;
+                    self.tell_change_to(agent)?;
+                    for reply in self.waiting.drain(..) {
+                        let _ = reply.send(Launch::Use(agent));
+                    }
+                }
+                Choice::Wait { agent, until, why } => self.tell_wait(agent, until, why, now)?,
+                Choice::Nobody(why) => {
+                    let hints = self.options.agents.iter().map(|agent| agent.sign_in());
+                    let hints = hints.collect::<Vec<_>>().join("; or ");
+                    self.stop_now(Outcome::NoAgent { why: format!("{why}. {hints}") });
+                }
+            }
+        }
+        if self.stop.get().is_some() {
+            for reply in self.waiting.drain(..) {
+                let _ = reply.send(Launch::Stop);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_change_to(&mut self, agent: usize) -> Result<(), RunError> {
+        if let Some(before) = self.last.replace(agent).filter(|before| *before != agent) {
+            let (from, to) = (self.run.name(before).to_owned(), self.run.name(agent).to_owned());
+            let why = self.run.why_not(before);
+            let entry =
+                Entry::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() };
+            self.workspace.store.lock()?.record(entry)?;
+            self.reporter.event(&RunEvent::AgentChanged { from, to, why });
+        }
+        Ok(())
+    }
+
+    fn tell_wait(
+        &mut self,
+        agent: usize,
+        until: Millis,
+        why: String,
+        now: Millis,
+    ) -> Result<(), RunError> {
+        if self.announced != Some(until) {
+            self.announced = Some(until);
+            let (agent, millis) = (self.run.name(agent).to_owned(), until - now);
+            let entry = Entry::Waited { agent: agent.clone(), why: why.clone(), millis };
+            self.workspace.store.lock()?.record(entry)?;
+            self.reporter.event(&RunEvent::Waiting { agent, why, millis });
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, mut ended: Ended) -> Result<(), RunError> {
+        let now = self.now();
+        self.running.remove(&ended.slot);
+        if let Some(trouble) = self.ended_by_us.remove(&ended.slot) {
+            ended.report.trouble = Some(trouble);
+        }
+        self.charge(&ended)?;
+        let reset = reset_of(ended.report.trouble.as_ref()).map(|wait| now + wait);
+        let after = self.run.ended(ended.slot, &ended.report, ended.changed, reset, now);
+        let next = match self.stop.get() {
+            Some(_) => Next::Stop,
+            None => Next::After(after),
+        };
+        let _ = ended.reply.send(next);
+        Ok(())
+    }
+
+    fn charge(&mut self, ended: &Ended) -> Result<(), RunError> {
+        let agent = &self.options.agents[ended.agent];
+        let so_far = self.run.used_by(ended.slot);
+        let never_worked = matches!(
+            ended.report.trouble,
+            Some(Trouble::RateLimited { .. } | Trouble::NotAuthenticated(_) | Trouble::Missing(_))
+        );
+        let broke_off = ended.report.usage.is_none() && !never_worked;
+        let usage = ended.report.usage.or(Some(so_far));
+        let charge = self.budget.charge(agent.measures(), usage, broke_off);
+        let entry = Entry::Charged {
+            task: ended.task.clone(),
+            attempt: ended.attempt,
+            agent: agent.name().to_owned(),
+            tokens: charge.tokens,
+            cost: charge.cost,
+            estimated: charge.estimated,
+            millis: ended.millis,
+            log: Some(ended.log.to_string_lossy().into_owned()),
+        };
+        self.write_charge(entry, charge)
+    }
+
+    fn write_charge(&mut self, entry: Entry, charge: Charge) -> Result<(), RunError> {
+        let now = self.now();
+        let millis = now - self.charged_until;
+        self.charged_until = now;
+        self.budget.spend(&charge);
+        self.budget.millis += millis;
+        self.workspace.charge(entry, charge, millis)
+    }
+}
+
+/// How many times faster our clock runs: tests do not want to wait for hours.
+fn haste() -> u64 {
+    #[cfg(feature = "test-support")]
+    if let Some(haste) = std::env::var("SPECUM_HASTE").ok().and_then(|haste| haste.parse().ok()) {
+        return haste;
+    }
+    1
+}
+
+impl Workspace {
+    /// Writes down what is spent.
+    pub(super) fn charge(&self, entry: Entry, charge: Charge, millis: u64) -> Result<(), RunError> {
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        match &view.state {
+            Some(state) => {
+                let step = machine::step(state, &view.file(), Event::Charge { charge, millis });
+                locked.write_step(entry, &step)?;
+            }
+            // Cancelled meanwhile: what was spent is told nevertheless.
+            None => locked.record(entry)?,
+        }
+        Ok(())
+    }
+}
+
+/// How long until a limit ends that an agent has told of.
+fn reset_of(trouble: Option<&Trouble>) -> Option<Millis> {
+    let Some(Trouble::RateLimited { reset: Some(reset), .. }) = trouble else { return None };
+    let seconds = match reset {
+        Reset::In(seconds) => i64::try_from(*seconds).ok()?,
+        Reset::At(at) => at - Timestamp::now().as_second(),
+        Reset::Local(text) => {
+            let local: DateTime = text.parse().ok()?;
+            let at = local.to_zoned(TimeZone::system()).ok()?;
+            at.timestamp().as_second() - Timestamp::now().as_second()
+        }
+    };
+    // A second more: clocks differ, and a limit that is asked for too early
+    // starts anew with some of them.
+    u64::try_from(seconds.saturating_add(1).max(0)).ok()?.checked_mul(1000)
+}

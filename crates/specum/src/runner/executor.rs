@@ -1,0 +1,355 @@
+//! The side of a run that works: opens what is due, runs agents and checks, and
+//! has what they did judged. Everything it needs to know from the world it asks
+//! the dispatcher for.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, SyncSender};
+use std::time::{Duration, Instant};
+
+use specum_core::agent::{Agent, Order, Report, Trouble};
+use specum_core::brief;
+use specum_core::event::{Outcome, RunEvent};
+use specum_core::journal::Entry;
+use specum_core::machine::Due;
+use specum_core::prompt;
+use specum_core::run::{After, Slot};
+use specum_core::tasks::Check;
+use specum_core::verify::{Ended as HowItEnded, Role};
+
+use super::beside::changed_in;
+use super::{Ended, Launch, Message, Next, Options, RunError, Stop, millis_since};
+use crate::attempt::{self, AttemptError, By, Judged, Opened, Workspace};
+use crate::files::FileError;
+use crate::git::Git;
+use crate::logs;
+use crate::process::{self, Handle, Mark, Printed};
+
+/// How often a sign of life without a meaning is passed on.
+const PULSE: Duration = Duration::from_millis(100);
+
+#[derive(Clone)]
+pub(super) struct Executor<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) options: &'a Options,
+    pub(super) line: SyncSender<Message>,
+    pub(super) stop: &'a Stop,
+}
+
+/// What became of the agent of one attempt.
+pub(super) enum Worked {
+    /// It has answered.
+    Answered(Report),
+    /// It has failed, and with it the attempt.
+    Failed(Trouble),
+    /// The same, and the run ends for it.
+    FailedAndStop(Trouble, Outcome),
+    /// Everybody stops; the attempt stays open.
+    Stopped,
+}
+
+/// Where an attempt is worked.
+pub(super) struct Place<'p> {
+    pub(super) slot: Slot,
+    /// The project's root there.
+    pub(super) root: &'p Path,
+    /// Whether it is a worktree beside the user's tree.
+    pub(super) beside: bool,
+    /// What specum's own check has shown, for whoever is to mend it.
+    pub(super) shown: Option<(String, String)>,
+}
+
+impl Executor<'_> {
+    /// Works until nothing is due or somebody says stop.
+    pub(super) fn work(&self) -> Result<Outcome, RunError> {
+        loop {
+            if let Some(outcome) = self.stop.get() {
+                return Ok(outcome);
+            }
+            let opened = match self.workspace.open()? {
+                attempt::Next::Work(opened) => opened,
+                attempt::Next::Complete => return Ok(Outcome::Complete),
+                attempt::Next::Wait(due) => return Ok(waits(&due)),
+            };
+            let ended = match opened.as_slice() {
+                [alone] if !self.workspace.in_batch()? => self.work_alone(alone),
+                group => self.work_group(group),
+            };
+            match ended {
+                Ok(Some(outcome)) => return Ok(outcome),
+                // A person has changed the plan, or the owner, under our feet.
+                Ok(None)
+                | Err(RunError::Attempt(AttemptError::NotOpen(_) | AttemptError::NoTask(_))) => {}
+                Err(RunError::Attempt(AttemptError::NotYours(_))) => return Ok(Outcome::TakenOver),
+                Err(RunError::Attempt(AttemptError::NoLoop(_))) => return Ok(Outcome::Cancelled),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Works one task in the user's tree. An outcome ends the run.
+    fn work_alone(&self, opened: &Opened) -> Result<Option<Outcome>, RunError> {
+        let began = Instant::now();
+        let mut shown = None;
+        if opened.role == Role::QaEngineer && self.workspace.has_never_failed(opened)? {
+            // A check costs nothing; only what it finds does.
+            match self.check_alone(opened, began)? {
+                Checked::Done => return Ok(None),
+                Checked::Stopped => return Ok(self.stop.get()),
+                Checked::Failed(why) => shown = why,
+            }
+        }
+        let root = &self.workspace.spec.root;
+        let report = match self.run_agent(opened, &Place { slot: 0, root, beside: false, shown })? {
+            Worked::Answered(report) => report,
+            Worked::Stopped => return Ok(self.stop.get()),
+            Worked::Failed(trouble) => {
+                self.give_up(opened, &trouble, began)?;
+                return Ok(None);
+            }
+            Worked::FailedAndStop(trouble, outcome) => {
+                self.give_up(opened, &trouble, began)?;
+                return Ok(Some(outcome));
+            }
+        };
+        self.tell_check(opened, false);
+        let found = self.workspace.examine(opened, &report.result, None)?;
+        if let Some(outcome) = self.stop.get() {
+            return Ok(Some(outcome));
+        }
+        let judged = self.workspace.conclude(opened, found, By::Run)?;
+        self.tell_verdict(&judged, began, &report);
+        Ok(None)
+    }
+
+    fn give_up(&self, opened: &Opened, trouble: &Trouble, began: Instant) -> Result<(), RunError> {
+        let left = self.workspace.changed_now(opened)?;
+        let judged = self.workspace.give_up_on(opened, trouble, left)?;
+        self.tell_verdict(&judged, began, &Report::default());
+        Ok(())
+    }
+
+    /// Runs the command of a `[VERIFY]` task.
+    fn check_alone(&self, opened: &Opened, began: Instant) -> Result<Checked, RunError> {
+        if !matches!(opened.fields().verify, Some(Check::Command { .. })) {
+            return Ok(Checked::Failed(None));
+        }
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        self.tell(RunEvent::AttemptStarted { task, attempt, agent: None, log: None });
+        self.tell_check(opened, false);
+        let found = self.workspace.examine(opened, opened.role.signal(), None)?;
+        if self.stop.get().is_some() {
+            return Ok(Checked::Stopped);
+        }
+        if let Some(why) = found.failed_check() {
+            return Ok(Checked::Failed(Some(why)));
+        }
+        let judged = self.workspace.conclude(opened, found, By::Run)?;
+        self.tell_verdict(&judged, began, &Report::default());
+        Ok(Checked::Done)
+    }
+
+    /// Has an agent work an attempt: as often as it takes for one to get to
+    /// work at all.
+    pub(super) fn run_agent(&self, opened: &Opened, place: &Place<'_>) -> Result<Worked, RunError> {
+        loop {
+            let (reply, answer) = mpsc::channel();
+            self.say(Message::WhoWorks(reply));
+            let agent = match answer.recv() {
+                Ok(Launch::Use(agent)) => agent,
+                Ok(Launch::Stop) | Err(_) => return Ok(Worked::Stopped),
+            };
+            let (next, report) = self.start_agent(opened, place, agent)?;
+            match next {
+                Next::Stop => return Ok(Worked::Stopped),
+                Next::After(After::Judge) => return Ok(Worked::Answered(report)),
+                Next::After(After::Fail(trouble)) => return Ok(Worked::Failed(trouble)),
+                Next::After(After::Stop(trouble, outcome)) => {
+                    return Ok(Worked::FailedAndStop(trouble, outcome));
+                }
+                Next::After(After::Again) => {}
+            }
+        }
+    }
+
+    /// Starts an agent and waits for its end.
+    fn start_agent(
+        &self,
+        opened: &Opened,
+        place: &Place<'_>,
+        index: usize,
+    ) -> Result<(Next, Report), RunError> {
+        static STARTS: AtomicU64 = AtomicU64::new(1);
+        let agent = self.options.agents[index].as_ref();
+        let (task, attempt, slot) = (opened.key.clone(), opened.attempt, place.slot);
+        let spec = &self.workspace.spec;
+        let (log_path, log) = logs::open_log(spec, &task.id, attempt)
+            .map_err(|error| FileError::new("create a log for", Path::new(&task.id), error))?;
+        let command = self.command(opened, place, agent)?;
+        self.workspace.store.lock()?.record(Entry::Launched {
+            task: task.clone(),
+            attempt,
+            agent: agent.name().to_owned(),
+            beside: place.beside,
+        })?;
+        self.tell(RunEvent::AttemptStarted {
+            task: task.clone(),
+            attempt,
+            agent: Some(agent.name().to_owned()),
+            log: Some(log_path.to_string_lossy().into_owned()),
+        });
+        let began = Instant::now();
+        let mark = Mark::new(&spec.dir, STARTS.fetch_add(1, Ordering::Relaxed));
+        let report = self.stream(command, agent, (slot, opened), &mark, &Arc::new(log));
+        let changed = report.trouble.is_some() && self.has_changes(opened, place)?;
+        let (reply, answer) = mpsc::channel();
+        self.say(Message::Ended(Ended {
+            slot,
+            task,
+            attempt,
+            agent: index,
+            report: report.clone(),
+            changed,
+            millis: millis_since(began),
+            log: log_path,
+            reply,
+        }));
+        Ok((answer.recv().unwrap_or(Next::Stop), report))
+    }
+
+    fn has_changes(&self, opened: &Opened, place: &Place<'_>) -> Result<bool, RunError> {
+        if !place.beside {
+            return Ok(!self.workspace.changed_now(opened)?.is_empty());
+        }
+        let git = Git { root: place.root.to_owned() };
+        Ok(!changed_in(&git, opened.base().unwrap_or("HEAD"), self.workspace)?.is_empty())
+    }
+
+    fn command(
+        &self,
+        opened: &Opened,
+        place: &Place<'_>,
+        agent: &dyn Agent,
+    ) -> Result<(Command, Vec<u8>), RunError> {
+        let at = if place.beside { brief::Place::Beside } else { brief::Place::Alone };
+        let brief = self.workspace.brief_at(opened, at, place.shown.as_ref())?;
+        let script = opened.fields().script;
+        let call = agent.call(&Order {
+            brief: &brief,
+            model: self.options.model.as_deref(),
+            script: script.as_deref(),
+            attempt: opened.attempt,
+            signal: opened.role.signal(),
+        });
+        let mut command = Command::new(&call.program);
+        command.args(&call.args).current_dir(place.root);
+        call.unset.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.envs(call.env.iter().map(|(name, value)| (name, value)));
+        Ok((command, call.stdin))
+    }
+
+    /// Runs an agent and passes on what it says.
+    fn stream(
+        &self,
+        (command, input): (Command, Vec<u8>),
+        agent: &dyn Agent,
+        (slot, opened): (Slot, &Opened),
+        mark: &Mark,
+        log: &Arc<std::fs::File>,
+    ) -> Report {
+        let handle = Handle::default();
+        let index = self.options.agents.iter().position(|other| other.name() == agent.name());
+        self.say(Message::Started {
+            slot,
+            agent: index.unwrap_or_default(),
+            handle: handle.clone(),
+        });
+        let mut reader = agent.reader();
+        let mut pulse = Instant::now();
+        let streamed = process::stream(command, &input, mark, log, &handle, |printed| {
+            let signs = match printed {
+                Printed::Line(line) => reader.line(line),
+                Printed::Noise => Vec::new(),
+            };
+            if signs.is_empty() && pulse.elapsed() >= PULSE {
+                pulse = Instant::now();
+                self.say(Message::Printed { slot });
+            }
+            for sign in signs {
+                self.say(Message::Said { slot, task: opened.key.clone(), sign });
+            }
+        });
+        if let HowItEnded::NotStarted(why) = streamed.ended {
+            return Report { trouble: Some(Trouble::Missing(why)), ..Report::default() };
+        }
+        reader.end(&streamed.ended, &String::from_utf8_lossy(&streamed.stderr))
+    }
+
+    pub(super) fn tell_check(&self, opened: &Opened, integrated: bool) {
+        let command = match opened.fields().verify {
+            Some(Check::Command { command, .. }) => Some(command),
+            _ => None,
+        };
+        self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
+    }
+
+    pub(super) fn tell_verdict(&self, judged: &Judged, began: Instant, report: &Report) {
+        let (task, attempt) = (judged.key.clone(), judged.attempt);
+        let (millis, usage) = (millis_since(began), report.usage);
+        let reasons: Vec<String> =
+            judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect();
+        self.tell(if judged.verdict.passed() {
+            RunEvent::Passed {
+                task,
+                attempt,
+                commit: judged.commit.clone(),
+                unverified: judged.verdict.unverified,
+                outside: judged.verdict.outside.clone(),
+                millis,
+                usage,
+            }
+        } else if judged.set_aside {
+            RunEvent::SetAside { task, attempt, reasons }
+        } else {
+            let class = judged.class.clone();
+            RunEvent::Failed { task, attempt, class, reasons, millis, usage }
+        });
+        for fix in &judged.fixes {
+            self.tell(RunEvent::FixAdded { task: judged.key.clone(), fix: fix.clone() });
+        }
+    }
+
+    pub(super) fn tell(&self, event: RunEvent) {
+        self.say(Message::Tell(event));
+    }
+
+    fn say(&self, message: Message) {
+        // A dispatcher that is gone has ended the run.
+        let _ = self.line.send(message);
+    }
+}
+
+/// What became of a check without an agent.
+enum Checked {
+    /// It has passed, and so has the task.
+    Done,
+    /// It has failed, with what it showed; nothing if there is no command.
+    Failed(Option<(String, String)>),
+    /// Everybody stops.
+    Stopped,
+}
+
+/// What it means for a run that nothing is to be worked.
+fn waits(due: &Due) -> Outcome {
+    match due {
+        Due::Paused => Outcome::Paused,
+        Due::Blocked(why) => Outcome::Blocked { why: why.clone() },
+        Due::ChosenDone => Outcome::ChosenDone,
+        Due::Complete => Outcome::Complete,
+        Due::Capped | Due::Spent(_) | Due::Work(_) => Outcome::Capped { why: prompt::waiting(due) },
+    }
+}

@@ -1,0 +1,155 @@
+//! What a run that did not get to its end has left: its processes are ended,
+//! its worktrees removed, and what it had changed is kept under a reference and
+//! taken out of the user's tree. Also what a run does to itself when it stops.
+
+use std::path::PathBuf;
+
+use specum_core::agent;
+use specum_core::journal::Entry;
+use specum_core::tasks::TaskKey;
+
+use super::RunError;
+use super::beside::{
+    changed_in, part, work_reference, work_references, worktree_name, worktrees_dir,
+};
+use crate::attempt::{History, Launched, Opened, Workspace};
+use crate::git::Git;
+use crate::process;
+use crate::project::Spec;
+
+/// Puts away whatever is under way.
+pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
+    process::end_survivors(&workspace.spec.dir);
+    workspace.complete_commits()?;
+    charge_lost(workspace)?;
+    let Ok(git) = &workspace.git else { return Ok(()) };
+    let journal = workspace.store.read_journal()?;
+    let history = History(&journal);
+    if let Some((task, paths)) = history.half_integrated() {
+        take_out(workspace, git, task, paths)?;
+    }
+    for opened in workspace.open_attempts()? {
+        if history.launched(&opened) == Some(Launched::InTree) {
+            let left = workspace.left_by(&opened)?;
+            keep(workspace, git, &opened, &left)?;
+            git.take_out(&left)?;
+        }
+    }
+    put_away_worktrees(workspace, git)?;
+    forget_work_that_is_in(workspace, git)
+}
+
+/// The work of a task that was set aside is kept until the task is done.
+fn forget_work_that_is_in(workspace: &Workspace, git: &Git) -> Result<(), RunError> {
+    let view = workspace.store.read()?;
+    let file = view.file();
+    let needed: Vec<String> =
+        file.open().map(|task| work_reference(&workspace.spec, &task.name())).collect();
+    for reference in git.references(&work_references(&workspace.spec))? {
+        if !needed.contains(&reference) {
+            git.delete_reference(&reference)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes what was put into the user's tree out again.
+pub(super) fn take_out(
+    workspace: &Workspace,
+    git: &Git,
+    task: &TaskKey,
+    paths: &[String],
+) -> Result<(), RunError> {
+    git.take_out(paths)?;
+    workspace.store.lock()?.record(Entry::TakenOut { task: task.clone() })?;
+    Ok(())
+}
+
+/// Keeps what an attempt has changed under a reference, if it has.
+pub(super) fn keep(
+    workspace: &Workspace,
+    git: &Git,
+    opened: &Opened,
+    changed: &[String],
+) -> Result<(), RunError> {
+    let Some(base) = git.head().filter(|_| !changed.is_empty()) else { return Ok(()) };
+    let spec = &workspace.spec;
+    let (task, attempt) = (&opened.key, opened.attempt);
+    let name = format!("{}{}-{attempt}", kept_references(spec), part(&task.id));
+    let taken = git.references(&kept_references(spec))?;
+    let reference = (1..)
+        .map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") })
+        .find(|reference| !taken.contains(reference))
+        .expect("some number is free");
+    let message = format!("{} {} attempt {attempt}, not finished", spec.name, task.id);
+    git.keep(&base, changed, &reference, &message)?;
+    let entry = Entry::Kept { task: task.clone(), attempt, reference };
+    workspace.store.lock()?.record(entry)?;
+    Ok(())
+}
+
+fn kept_references(spec: &Spec) -> String {
+    format!("refs/specum/{}/kept/", part(&spec.name))
+}
+
+fn put_away_worktrees(workspace: &Workspace, git: &Git) -> Result<(), RunError> {
+    let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
+    let journal = workspace.store.read_journal()?;
+    let open = workspace.open_attempts()?;
+    for worktree in git.worktrees_below(&dir)? {
+        let name = worktree.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let opened = open.iter().find(|opened| name.as_ref() == Some(&worktree_name(opened)));
+        // What has passed there is kept already.
+        if let Some(opened) = opened.filter(|opened| History(&journal).ready(opened).is_none()) {
+            let there = Git { root: worktree.path.clone() };
+            let base = opened.base().unwrap_or("HEAD");
+            let changed = changed_in(&there, base, workspace)?;
+            keep(workspace, &there, opened, &changed)?;
+        }
+        git.remove_worktree(&worktree.path)?;
+    }
+    Ok(())
+}
+
+/// An agent that was started and of whose end nobody has heard is charged like
+/// the dearest one.
+fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
+    let Some(state) = workspace.store.read()?.state else { return Ok(()) };
+    let journal = workspace.store.read_journal()?;
+    for (task, attempt, name) in History(&journal).uncharged() {
+        let Some(agent) = agent::by_name(name, Some("")) else { continue };
+        let charge = state.budget.charge(agent.measures(), None, true);
+        let entry = Entry::Charged {
+            task,
+            attempt,
+            agent: name.to_owned(),
+            tokens: charge.tokens,
+            cost: charge.cost,
+            estimated: charge.estimated,
+            millis: 0,
+            log: None,
+        };
+        workspace.charge(entry, charge, 0)?;
+    }
+    Ok(())
+}
+
+/// What runs that did not get to their end have left.
+#[derive(Debug, Default)]
+pub struct Leftovers {
+    /// Worktrees of runs that are gone.
+    pub worktrees: Vec<PathBuf>,
+    /// References that hold what was not finished.
+    pub kept: Vec<String>,
+}
+
+/// Looks for leftovers of a spec.
+pub fn leftovers(workspace: &Workspace) -> Result<Leftovers, RunError> {
+    let Ok(git) = &workspace.git else { return Ok(Leftovers::default()) };
+    let worktrees = match worktrees_dir(&workspace.spec) {
+        Some(dir) => git.worktrees_below(&dir)?,
+        None => Vec::new(),
+    };
+    let worktrees = worktrees.into_iter().map(|worktree| worktree.path).collect();
+    Ok(Leftovers { worktrees, kept: git.references(&kept_references(&workspace.spec))? })
+}
