@@ -134,6 +134,8 @@ fn a_pass_whose_commit_was_refused_is_one_failed_attempt() {
     let task = summary.task("1.2").unwrap();
     assert_eq!(task.attempts.len(), 1);
     assert_eq!((task.attempts[0].result, task.millis()), (AttemptResult::Failed, 2_000));
+    let attempt = &task.attempts[0];
+    assert!(!attempt.unverified && attempt.outside.is_empty(), "it proves nothing any more");
     assert!(summary.unverified.is_empty() && summary.outside.is_empty());
 }
 

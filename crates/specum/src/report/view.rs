@@ -34,7 +34,6 @@ pub(super) struct View {
     waited: Duration,
     /// What ended attempts have used.
     used: Usage,
-    ended: bool,
 }
 
 /// An attempt that runs.
@@ -106,15 +105,16 @@ impl View {
                 });
             }
             RunEvent::AgentChanged { .. } => self.stop_waiting(now),
-            RunEvent::RunEnded { .. } => self.ended = true,
-            RunEvent::GroupStarted { .. } | RunEvent::Warning { .. } => {}
+            RunEvent::GroupStarted { .. }
+            | RunEvent::Warning { .. }
+            | RunEvent::RunEnded { .. } => {}
         }
         lasting(event, page)
     }
 
     /// The lines that are drawn anew again and again, at most `rows` of them.
     pub(super) fn lines(&self, now: Duration, page: Page, rows: usize) -> Vec<String> {
-        if self.ended || self.total == 0 {
+        if self.total == 0 {
             return Vec::new();
         }
         // The overall bar, a wait, and how many tasks are not shown.
