@@ -265,7 +265,7 @@ fn heading(event: &RunEvent) -> &'static str {
 }
 
 /// An outcome of every kind.
-fn every_outcome() -> [Outcome; 9] {
+fn every_outcome() -> [Outcome; 10] {
     let why = || "x".to_owned();
     [
         Outcome::Complete,
