@@ -58,7 +58,9 @@ fn own_time(specum: &Path, place: &Path) {
 
 fn at_once(specum: &Path, place: &Path) {
     let project = Project::new(&place.join("at-once"), 8, |n| {
-        format!("- [ ] 1.{n} [P] Wait\n  - **Files**: {n}.txt\n  - **Verify**: `test -f {n}.txt`\n\n")
+        format!(
+            "- [ ] 1.{n} [P] Wait\n  - **Files**: {n}.txt\n  - **Verify**: `test -f {n}.txt`\n\n"
+        )
     });
     let agent = "id=$(sed -n 's/^- \\[ \\] 1\\.\\([0-9]*\\).*/\\1/p' | head -1); sleep 2; \
                  echo x > $id.txt; echo TASK_COMPLETE";
@@ -127,7 +129,10 @@ impl Project {
 
     fn commits(&self) -> usize {
         let count = self.command("git").args(["rev-list", "--count", "HEAD"]).output();
-        String::from_utf8_lossy(&count.expect("git is installed").stdout).trim().parse().expect("a number")
+        String::from_utf8_lossy(&count.expect("git is installed").stdout)
+            .trim()
+            .parse()
+            .expect("a number")
     }
 
     /// Works the plan and gives the memory after 20 tasks and at the end.

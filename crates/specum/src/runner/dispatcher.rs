@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::{ToSpan, Zoned};
 use specum_core::agent::{Reset, Trouble};
 use specum_core::budget::{Budget, Charge};
 use specum_core::event::{Outcome, RunEvent};
@@ -27,6 +27,9 @@ use crate::report::Reporter;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
+/// The longest a named limit is waited for before it is asked again: whoever
+/// names a later time may be mistaken.
+const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 
 pub(super) struct Dispatcher<'a> {
     workspace: &'a Workspace,
@@ -254,8 +257,14 @@ impl<'a> Dispatcher<'a> {
     fn ended(&mut self, mut ended: Ended) -> Result<(), RunError> {
         let now = self.now();
         self.running.remove(&ended.slot);
-        if let Some(trouble) = self.ended_by_us.remove(&ended.slot) {
-            ended.report.trouble = Some(trouble);
+        if let Some(ours) = self.ended_by_us.remove(&ended.slot) {
+            // It may have told what it was waiting for, or have given its
+            // answer before it hung.
+            let trouble = &mut ended.report.trouble;
+            let answered = trouble.is_none() && !ended.report.result.is_empty();
+            if !answered && !matches!(trouble, Some(told) if told.is_told_by_the_agent()) {
+                *trouble = Some(ours);
+            }
         }
         self.charge(&ended)?;
         let reset = reset_of(ended.report.trouble.as_ref()).map(|wait| now + wait);
@@ -333,13 +342,25 @@ fn reset_of(trouble: Option<&Trouble>) -> Option<Millis> {
     let seconds = match reset {
         Reset::In(seconds) => i64::try_from(*seconds).ok()?,
         Reset::At(at) => at - Timestamp::now().as_second(),
-        Reset::Local(text) => {
-            let local: DateTime = text.parse().ok()?;
-            let at = local.to_zoned(TimeZone::system()).ok()?;
-            at.timestamp().as_second() - Timestamp::now().as_second()
-        }
+        Reset::Local(text) => seconds_until(text)?,
     };
     // A second more: clocks differ, and a limit that is asked for too early
     // starts anew with some of them.
-    u64::try_from(seconds.saturating_add(1).max(0)).ok()?.checked_mul(1000)
+    let seconds = seconds.saturating_add(1).clamp(0, LONGEST_LIMIT);
+    u64::try_from(seconds).ok()?.checked_mul(1000)
+}
+
+/// How long until the clock on the wall shows a time: a date with a time, or a
+/// time alone, which may be tomorrow's.
+fn seconds_until(text: &str) -> Option<i64> {
+    let now = Zoned::now();
+    let then = match text.parse::<DateTime>() {
+        Ok(then) => then,
+        Err(_) => {
+            let today = now.date().to_datetime(text.parse().ok()?);
+            if today < now.datetime() { today.checked_add(1.day()).ok()? } else { today }
+        }
+    };
+    let then = then.to_zoned(now.time_zone().clone()).ok()?;
+    Some(then.timestamp().as_second() - now.timestamp().as_second())
 }
