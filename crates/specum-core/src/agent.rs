@@ -270,6 +270,19 @@ impl Trouble {
         }
     }
 
+    /// Whether the agent has told it, rather than ended without a word.
+    pub fn is_told_by_the_agent(&self) -> bool {
+        match self {
+            Trouble::NotAuthenticated(_)
+            | Trouble::RateLimited { .. }
+            | Trouble::ContextOverflow(_)
+            | Trouble::Server(_) => true,
+            Trouble::Missing(_) | Trouble::Crash(_) | Trouble::Idle(_) | Trouble::Timeout(_) => {
+                false
+            }
+        }
+    }
+
     /// For people, and for the next attempt.
     pub fn message(&self) -> String {
         match self {

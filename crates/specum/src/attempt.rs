@@ -14,6 +14,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use specum_core::brief::{self, Brief};
@@ -35,7 +37,7 @@ pub use self::history::{Delegation, History, Launched};
 pub use self::judge::{By, Found, Judged};
 use self::tree::Tree;
 use crate::files::FileError;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, Status};
 use crate::process;
 use crate::project::{Project, Spec};
 use crate::store::{Store, StoreError, View};
@@ -107,7 +109,12 @@ pub struct Workspace {
     pub git: Result<Git, String>,
     /// What is to be worked, and how many at once.
     pub scope: Scope,
+    /// The work tree as it was when a commit had just been made.
+    after_commit: Mutex<Option<(Instant, Status)>>,
 }
+
+/// How long a look at the work tree counts as one of this moment.
+const THIS_MOMENT: Duration = Duration::from_millis(100);
 
 /// An attempt that has begun.
 #[derive(Debug, Clone)]
@@ -176,7 +183,7 @@ impl Workspace {
             other => other.map_err(|error| error.to_string()),
         };
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
-        Ok(Workspace { store: Store::of(&spec), git, scope, spec })
+        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit: Mutex::default(), spec })
     }
 
     /// Refuses a plan that cannot be worked, or that has nothing to be worked.
@@ -226,7 +233,10 @@ impl Workspace {
     /// Opens what is due. Asked twice, it gives the same attempts again.
     pub fn open(&self) -> Result<Next, AttemptError> {
         self.complete_commits()?;
-        let tree = self.tree()?;
+        let tree = match self.remembered() {
+            Some(status) => self.tree_of(status),
+            None => self.tree()?,
+        };
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let Some(state) = view.state.as_ref() else {
@@ -278,6 +288,17 @@ impl Workspace {
             if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
         }
         Ok(Next::Work(opened))
+    }
+
+    /// Keeps a look at the work tree for whoever needs one next.
+    fn remember(&self, status: Status) {
+        *self.after_commit.lock().expect("no holder panics") = Some((Instant::now(), status));
+    }
+
+    /// The last look at the work tree, once, if it is of this moment.
+    fn remembered(&self) -> Option<Status> {
+        let kept = self.after_commit.lock().expect("no holder panics").take();
+        kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
     }
 
     /// Opens what is due and tells a coordinator what to call.

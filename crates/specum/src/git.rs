@@ -126,6 +126,22 @@ impl Status {
     }
 }
 
+/// What a commit came to.
+#[derive(Debug)]
+pub struct Committed {
+    /// Whether there was something to commit.
+    made: bool,
+    /// The work tree afterwards.
+    pub status: Status,
+}
+
+impl Committed {
+    /// The id of the commit, if there was something to commit.
+    pub fn id(&self) -> Option<String> {
+        self.status.head.clone().filter(|_| self.made)
+    }
+}
+
 /// A repository.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -189,39 +205,38 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Commits these paths and nothing else, and gives the id of the commit;
-    /// `None` if none of them has changed. Paths that the user ignores are
+    /// Commits these paths and nothing else. Paths that the user ignores are
     /// committed too: whoever names them means them.
-    pub fn commit(&self, paths: &[String], message: &str) -> Result<Option<String>, GitError> {
-        let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-        // git refuses the whole list for one path it does not know: one that is
-        // deleted and committed, or was staged and is gone.
-        let listed = |keep: &dyn Fn(&String) -> bool| -> Vec<u8> {
-            let kept: Vec<&str> =
-                paths.iter().filter(|path| keep(path)).map(String::as_str).collect();
-            kept.join("\0").into_bytes()
+    pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
+        // A nested repository is a directory to git, and stays where it is.
+        let list = |paths: &[String]| -> Vec<u8> {
+            let files: Vec<&str> =
+                paths.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
+            files.join("\0").into_bytes()
         };
-        let before = self.changed()?;
-        let known = |path: &String| {
-            before.contains(path) || self.root.join(path).symlink_metadata().is_ok()
+        self.write(&["update-index", "--add", "--remove", "-z", "--stdin"], &list(paths))?;
+        failpoint::reached("after staging");
+        let commit = |paths: &[String]| {
+            let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+            let head = ["commit", "--quiet", "--only", "-m", message];
+            self.write(&[&head[..], &from_list[..]].concat(), &list(paths))
         };
-        let list = listed(&known);
-        if list.is_empty() {
-            return Ok(None);
+        if let Err(error) = commit(paths) {
+            // git refuses to commit nothing, and the whole list for one path
+            // that it does not know: one that came and went.
+            let changed = self.changed()?;
+            let known: Vec<String> =
+                paths.iter().filter(|path| changed.contains(path)).cloned().collect();
+            if known.is_empty() {
+                return Ok(Committed { made: false, status: self.status()? });
+            }
+            if !error.to_string().contains("did not match any file") {
+                return Err(error);
+            }
+            commit(&known)?;
         }
-        self.write(&[&["add", "--all", "--force"], &from_list[..]].concat(), &list)?;
-        failpoint::reached("after git add");
-        let changed = self.changed()?;
-        let list = listed(&|path| changed.contains(path));
-        if list.is_empty() {
-            return Ok(None);
-        }
-        self.write(
-            &[&["commit", "--quiet", "--only", "-m", message], &from_list[..]].concat(),
-            &list,
-        )?;
         failpoint::reached("after git commit");
-        Ok(self.head())
+        Ok(Committed { made: true, status: self.status()? })
     }
 
     /// Lets the repository overlook specum's own files.
@@ -285,8 +300,10 @@ impl Git {
             .current_dir(&self.root)
             // Paths are paths: `:(top)` or `*` in a file name are no patterns.
             .arg("--literal-pathspecs")
-            // A file system monitor would outlive us as a daemon.
+            // A file system monitor would outlive us as a daemon, and so would
+            // maintenance; if it is due, we wait for it.
             .args(["-c", "core.fsmonitor=false"])
+            .args(["-c", "maintenance.autoDetach=false", "-c", "gc.autoDetach=false"])
             .args(args.iter().map(OsStr::new))
             // We read its messages.
             .env("LC_ALL", "C")

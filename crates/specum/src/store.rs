@@ -7,9 +7,11 @@
 //! start ends in the state before it or the state after it.
 
 mod lock;
+mod records;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -24,6 +26,7 @@ use specum_core::tasks::{TaskEdit, TaskFile};
 use thiserror::Error;
 
 pub use self::lock::Lock;
+use self::records::Records;
 use crate::failpoint;
 use crate::files::{self, FileError};
 use crate::project::Spec;
@@ -78,6 +81,8 @@ pub struct Store {
     dir: PathBuf,
     /// The project's root.
     root: PathBuf,
+    /// The journal as far as it is read.
+    records: Arc<Mutex<Records>>,
 }
 
 /// A spec as it stands.
@@ -99,7 +104,12 @@ impl View {
 impl Store {
     /// The files of a spec.
     pub fn of(spec: &Spec) -> Store {
-        Store { name: spec.name.clone(), dir: spec.dir.clone(), root: spec.root.clone() }
+        Store {
+            name: spec.name.clone(),
+            dir: spec.dir.clone(),
+            root: spec.root.clone(),
+            records: Arc::default(),
+        }
     }
 
     /// `tasks.md`.
@@ -229,9 +239,10 @@ impl Store {
     }
 
     /// The records of the journal.
-    pub fn read_journal(&self) -> Result<Vec<Record>, FileError> {
-        let bytes = files::read_if_there(&self.journal_path(), 16 * MAX_TEXT)?;
-        Ok(journal::parse(&bytes.unwrap_or_default()))
+    pub fn read_journal(&self) -> Result<Arc<Vec<Record>>, FileError> {
+        let path = self.journal_path();
+        let read = self.records.lock().expect("no reader panics").read(&path);
+        read.map_err(|error| FileError::new("read", &path, error))
     }
 
     /// What the hooks remember.

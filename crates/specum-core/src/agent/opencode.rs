@@ -210,7 +210,7 @@ fn explained(trouble: Trouble, stderr: &str) -> Trouble {
 
 /// The last error in the log, if it tells the cause. It names no status.
 fn logged(stderr: &str) -> Option<Trouble> {
-    let error = stderr.lines().rev().find(|line| line.contains("level=ERROR"))?;
-    let words = error.split_once("error.error=").map_or(error, |(_, words)| words);
-    diagnosis::by_words(words)
+    let line = stderr.lines().rev().find(|line| line.contains("level=ERROR"))?;
+    let (_, words) = line.split_once("error.error=\"").or_else(|| line.split_once("error=\""))?;
+    diagnosis::by_words(words.split('"').next()?)
 }

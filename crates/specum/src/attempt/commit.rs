@@ -73,9 +73,12 @@ impl Workspace {
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files(git));
         let (id, run) = match git.commit(&paths, &self.message(opened)) {
-            Ok(id) => {
-                let now = git.changed()?;
-                (id, CommitRun::Left(paths.into_iter().filter(|path| now.contains(path)).collect()))
+            Ok(committed) => {
+                let now = &committed.status.changed;
+                let left = paths.into_iter().filter(|path| now.contains(path)).collect();
+                let id = committed.id();
+                self.remember(committed.status);
+                (id, CommitRun::Left(left))
             }
             Err(error) => (None, CommitRun::Refused(error.to_string())),
         };

@@ -26,6 +26,9 @@ use crate::report::Reporter;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
+/// The longest a named limit is waited for before it is asked again: whoever
+/// names a later time may be mistaken.
+const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 
 pub(super) struct Dispatcher<'a> {
     workspace: &'a Workspace,
@@ -267,11 +270,14 @@ impl<'a> Dispatcher<'a> {
     fn ended(&mut self, mut ended: Ended) -> Result<(), RunError> {
         let now = self.now();
         self.running.remove(&ended.slot);
-        // An answer stands however long its process went on behind it.
-        if let Some(trouble) = self.ended_by_us.remove(&ended.slot)
-            && ended.report.trouble.is_some()
-        {
-            ended.report.trouble = Some(trouble);
+        if let Some(ours) = self.ended_by_us.remove(&ended.slot) {
+            // It may have told what it was waiting for, or have given its
+            // answer before it hung.
+            let trouble = &mut ended.report.trouble;
+            let answered = trouble.is_none() && !ended.report.result.is_empty();
+            if !answered && !matches!(trouble, Some(told) if told.is_told_by_the_agent()) {
+                *trouble = Some(ours);
+            }
         }
         self.charge(&ended)?;
         let reset = reset_of(ended.report.trouble.as_ref(), &Zoned::now()).map(|wait| now + wait);
@@ -356,7 +362,8 @@ fn reset_of(trouble: Option<&Trouble>, now: &Zoned) -> Option<Millis> {
     };
     // A second more: clocks differ, and a limit that is asked for too early
     // starts anew with some of them.
-    u64::try_from(seconds.saturating_add(1).max(0)).ok()?.checked_mul(1000)
+    let seconds = seconds.saturating_add(1).clamp(0, LONGEST_LIMIT);
+    u64::try_from(seconds).ok()?.checked_mul(1000)
 }
 
 /// The moment that a clock on the wall shows: a date and a time, or a time of
