@@ -5,6 +5,7 @@
 //! [`Git::take_out`], and these only the paths of one task.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 use super::{BOUNDS, Git, GitError, said};
 use crate::process;
@@ -30,9 +31,17 @@ pub enum Merge {
     },
 }
 
+/// One at a time: git reads what it knows of every worktree, and dies of one
+/// that is just being made or removed.
+fn worktree_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().expect("no holder panics")
+}
+
 impl Git {
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
+        let _turn = worktree_turn();
         let shown = path.to_string_lossy();
         // Forced, because a directory that is gone may still be registered.
         self.write(&["worktree", "add", "--quiet", "--force", "--detach", &shown, commit], &[])?;
@@ -41,6 +50,7 @@ impl Git {
 
     /// Removes a worktree with everything in it.
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let _turn = worktree_turn();
         let shown = path.to_string_lossy();
         // Twice forced: one that was being made when we were killed is locked.
         let removed = self.write(&["worktree", "remove", "--force", "--force", &shown], &[]);
@@ -53,6 +63,7 @@ impl Git {
 
     /// The worktrees below a directory.
     pub fn worktrees_below(&self, directory: &Path) -> Result<Vec<Worktree>, GitError> {
+        let _turn = worktree_turn();
         let list = self.read(&["worktree", "list", "--porcelain", "-z"])?;
         let paths = list.split('\0').filter_map(|line| line.strip_prefix("worktree "));
         Ok(paths
