@@ -84,7 +84,7 @@ pub struct Measures {
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
     /// The whole brief.
-    pub brief: &'a str,
+    pub brief: &'a [u8],
     /// The model a person asked for.
     pub model: Option<&'a str>,
     /// The shell block of the task, for the agent that needs nothing else.
@@ -139,7 +139,7 @@ impl Call {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: vec![("SPECUM_ATTEMPT".to_owned(), order.attempt.to_string())],
             unset: SESSION_MARKS.map(str::to_owned).to_vec(),
-            stdin: order.brief.as_bytes().to_vec(),
+            stdin: order.brief.to_vec(),
         }
     }
 

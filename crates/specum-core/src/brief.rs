@@ -84,12 +84,18 @@ pub struct Brief<'a> {
 }
 
 impl Brief<'_> {
-    /// The whole text.
+    /// The whole of it as text.
     pub fn render(&self) -> String {
-        let mut text = line::readable(self.block);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
+        line::readable(self.block) + &self.behind_the_block()
+    }
+
+    /// The whole of it, with the block byte for byte, whatever it holds.
+    pub fn render_bytes(&self) -> Vec<u8> {
+        [self.block, self.behind_the_block().as_bytes()].concat()
+    }
+
+    fn behind_the_block(&self) -> String {
+        let mut text = if self.block.ends_with(b"\n") { String::new() } else { "\n".to_owned() };
         let marker = Marker {
             spec: self.spec.name.to_owned(),
             task: self.task.to_owned(),
@@ -216,6 +222,15 @@ mod tests {
         - What the next one should know goes to the section Learnings of ./specs/demo/.progress.md, in a line or two.
         - When it is done and holds, end your answer with TASK_COMPLETE on a line of its own. If you cannot finish, say what stands in the way, and do not say TASK_COMPLETE.
         "#);
+    }
+
+    #[test]
+    fn for_a_program_the_block_is_what_it_was() {
+        let block = b"- [ ] 1.2 \xe9\r\n";
+        let bytes = brief(block, &[]).render_bytes();
+        assert!(bytes.starts_with(b"- [ ] 1.2 \xe9\r\n\n<!-- specum-attempt "));
+        let text = brief(block, &[]).render();
+        assert_eq!(text.as_bytes()[text.find("<!--").unwrap()..], bytes[block.len() + 1..]);
     }
 
     #[test]

@@ -362,11 +362,8 @@ impl Workspace {
 
     /// What an executor of a session is to read.
     pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
-        self.brief_at(
-            opened,
-            if in_batch { brief::Place::Shared } else { brief::Place::Alone },
-            None,
-        )
+        let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
+        self.with_brief(opened, place, None, Brief::render)
     }
 
     /// What an executor is to read who works at this place. What a check has
@@ -376,7 +373,17 @@ impl Workspace {
         opened: &Opened,
         place: brief::Place,
         shown: Option<&(String, String)>,
-    ) -> Result<String, AttemptError> {
+    ) -> Result<Vec<u8>, AttemptError> {
+        self.with_brief(opened, place, shown, Brief::render_bytes)
+    }
+
+    fn with_brief<T>(
+        &self,
+        opened: &Opened,
+        place: brief::Place,
+        shown: Option<&(String, String)>,
+        render: impl FnOnce(&Brief<'_>) -> T,
+    ) -> Result<T, AttemptError> {
         let view = self.store.read()?;
         let file = view.file();
         let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
@@ -388,7 +395,7 @@ impl Workspace {
         let kept = History(&journal).kept(&opened.key);
         let progress = self.store.read_progress()?;
         let learnings = line::readable(progress::section(&progress, Section::Learnings));
-        Ok(Brief {
+        Ok(render(&Brief {
             spec: PromptSpec { name: &self.spec.name, path: &self.spec.shown },
             block: task.map_or(&opened.block, |task| file.block(task)),
             task: &opened.key.id,
@@ -400,8 +407,7 @@ impl Workspace {
             reasons: &reasons,
             output: &output,
             learnings: &learnings,
-        }
-        .render())
+        }))
     }
 
     /// The repository.

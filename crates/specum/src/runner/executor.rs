@@ -42,10 +42,8 @@ pub(super) struct Executor<'a> {
 pub(super) enum Worked {
     /// It has answered.
     Answered(Report),
-    /// It has failed, and with it the attempt.
-    Failed(Trouble),
-    /// The same, and the run ends for it.
-    FailedAndStop(Trouble, Outcome),
+    /// It has failed, and with it the attempt; perhaps the run ends for it.
+    Failed(Report, Trouble, Option<Outcome>),
     /// Everybody stops; the attempt stays open.
     Stopped,
 }
@@ -108,13 +106,11 @@ impl Executor<'_> {
         let report = match self.run_agent(opened, &Place { slot: 0, root, beside: false, shown })? {
             Worked::Answered(report) => report,
             Worked::Stopped => return Ok(self.stop.get()),
-            Worked::Failed(trouble) => {
-                self.give_up(opened, &trouble, began)?;
-                return Ok(None);
-            }
-            Worked::FailedAndStop(trouble, outcome) => {
-                self.give_up(opened, &trouble, began)?;
-                return Ok(Some(outcome));
+            Worked::Failed(report, trouble, outcome) => {
+                let left = self.workspace.changed_now(opened)?;
+                let judged = self.workspace.give_up_on(opened, &trouble, left)?;
+                self.tell_verdict(&judged, began, &report);
+                return Ok(outcome);
             }
         };
         self.tell_check(opened, false);
@@ -125,13 +121,6 @@ impl Executor<'_> {
         let judged = self.workspace.conclude(opened, found, By::Run)?;
         self.tell_verdict(&judged, began, &report);
         Ok(None)
-    }
-
-    fn give_up(&self, opened: &Opened, trouble: &Trouble, began: Instant) -> Result<(), RunError> {
-        let left = self.workspace.changed_now(opened)?;
-        let judged = self.workspace.give_up_on(opened, trouble, left)?;
-        self.tell_verdict(&judged, began, &Report::default());
-        Ok(())
     }
 
     /// Runs the command of a `[VERIFY]` task.
@@ -168,9 +157,11 @@ impl Executor<'_> {
             match next {
                 Next::Stop => return Ok(Worked::Stopped),
                 Next::After(After::Judge) => return Ok(Worked::Answered(report)),
-                Next::After(After::Fail(trouble)) => return Ok(Worked::Failed(trouble)),
+                Next::After(After::Fail(trouble)) => {
+                    return Ok(Worked::Failed(report, trouble, None));
+                }
                 Next::After(After::Stop(trouble, outcome)) => {
-                    return Ok(Worked::FailedAndStop(trouble, outcome));
+                    return Ok(Worked::Failed(report, trouble, Some(outcome)));
                 }
                 Next::After(After::Again) => {}
             }

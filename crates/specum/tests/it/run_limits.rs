@@ -5,12 +5,16 @@
 //! ones, so specum's own parsers read what they say. Time is waited for only on
 //! specum's own clock, which [`Stage::hasty`] lets run a thousand times faster.
 
+/// What they read.
+mod briefs;
 /// Caps, and what is charged.
 mod caps;
 /// What agents claim.
 mod claims;
 /// What goes wrong with them.
 mod classes;
+/// Options, the environment and the settings.
+mod options;
 /// What they print.
 mod output;
 /// How long they may take.
@@ -19,6 +23,8 @@ mod patience;
 mod processes;
 /// What the real agents print, in short.
 mod speech;
+/// What people type.
+mod verb;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

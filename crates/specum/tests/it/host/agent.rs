@@ -60,6 +60,7 @@ impl Workplace {
     /// What the agent is called with.
     pub(crate) fn call(&self, brief: &str, model: Option<&str>) -> Call {
         let signal = "TASK_COMPLETE";
+        let brief = brief.as_bytes();
         self.agent.call(&Order { brief, model, script: None, attempt: 1, signal })
     }
 

@@ -212,6 +212,10 @@ fn what_a_killed_run_has_seen_of_its_first_agent_is_not_forgotten() {
     );
     let run = stage.start(&["--max-tokens", "1000"]);
     wait_for(&gate);
+    // It may be said, and not heard yet.
+    while !stage.logs().values().any(|log| log.ends_with(b"\n")) {
+        std::thread::yield_now();
+    }
     kill(run);
     stage.run(&[]).ends(0, "complete");
     let lost = stage.journal("charged").remove(0);

@@ -160,6 +160,20 @@ fn a_task_too_long_and_a_failing_server_are_failed_attempts() {
 }
 
 #[test]
+fn what_a_failed_attempt_has_used_is_told_with_its_failure() {
+    let stage = one();
+    let fails = claude::fails("overloaded", 529, "Overloaded")
+        .replace("\"total_cost_usd\":0", "\"total_cost_usd\":0.25");
+    stage.once("claude", 1, claude::text("m", "I begin", 40) + &fails).agent("claude", works());
+    let told = stage.hasty(&[]);
+    told.ends(0, "complete");
+    assert_eq!(told.all("failed")[0]["usage"], json!({"tokens": 40, "cost": 0.25}));
+    let charged = &stage.journal("charged")[0];
+    assert_eq!((&charged["tokens"], &charged["cost"]), (&json!(40), &json!(0.25)));
+    assert_ne!(charged["estimated"], true, "it has said so itself");
+}
+
+#[test]
 fn three_in_a_row_that_come_to_nothing_end_the_run() {
     let stage = Stage::new(wants("1.1", "a.txt") + &wants("1.2", "b.txt"));
     stage.agent("claude", "say {\"type\":\"system\"}\ncomplain segmentation fault\nexit 139");
