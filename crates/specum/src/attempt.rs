@@ -363,7 +363,7 @@ impl Workspace {
     /// What an executor of a session is to read.
     pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
         let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
-        self.with_brief(opened, place, None, Brief::render)
+        Ok(line::readable(&self.brief_at(opened, place, None)?))
     }
 
     /// What an executor is to read who works at this place. What a check has
@@ -374,16 +374,6 @@ impl Workspace {
         place: brief::Place,
         shown: Option<&(String, String)>,
     ) -> Result<Vec<u8>, AttemptError> {
-        self.with_brief(opened, place, shown, Brief::render_bytes)
-    }
-
-    fn with_brief<T>(
-        &self,
-        opened: &Opened,
-        place: brief::Place,
-        shown: Option<&(String, String)>,
-        render: impl FnOnce(&Brief<'_>) -> T,
-    ) -> Result<T, AttemptError> {
         let view = self.store.read()?;
         let file = view.file();
         let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
@@ -395,7 +385,7 @@ impl Workspace {
         let kept = History(&journal).kept(&opened.key);
         let progress = self.store.read_progress()?;
         let learnings = line::readable(progress::section(&progress, Section::Learnings));
-        Ok(render(&Brief {
+        Ok(Brief {
             spec: PromptSpec { name: &self.spec.name, path: &self.spec.shown },
             block: task.map_or(&opened.block, |task| file.block(task)),
             task: &opened.key.id,
@@ -407,7 +397,8 @@ impl Workspace {
             reasons: &reasons,
             output: &output,
             learnings: &learnings,
-        }))
+        }
+        .render())
     }
 
     /// The repository.
