@@ -160,6 +160,12 @@ pub trait Reader: Send {
     /// A line of its standard output, without its end.
     fn line(&mut self, line: &[u8]) -> Vec<Sign>;
 
+    /// Whether it has said its last word, so that nothing but its end is to
+    /// come.
+    fn has_answered(&self) -> bool {
+        false
+    }
+
     /// It has ended; `stderr` is the end of its standard error.
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report;
 }

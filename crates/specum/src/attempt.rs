@@ -60,6 +60,9 @@ pub enum AttemptError {
     /// There is nothing to work.
     #[error("{0} has no tasks.md; write one, `specum check` tells whether it is good")]
     NoTasks(String),
+    /// There is a plan, and nothing in it.
+    #[error("{0}/tasks.md has no tasks; one is a line such as `- [ ] 1.1 Add the parser`")]
+    Empty(String),
     /// No such task.
     #[error("there is no task {0}; `specum status` lists them")]
     NoTask(String),
@@ -183,6 +186,17 @@ impl Workspace {
         Ok(Workspace { store: Store::of(&spec), git, scope, after_commit: Mutex::default(), spec })
     }
 
+    /// Refuses a plan that cannot be worked, or that has nothing to be worked.
+    pub fn refuse_bad_plan(&self) -> Result<(), AttemptError> {
+        let tasks = self.store.read_tasks()?;
+        let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
+        let file = TaskFile::scan(&tasks);
+        if file.tasks.is_empty() {
+            return Err(AttemptError::Empty(self.spec.shown.clone()));
+        }
+        refuse_mistakes(&file)
+    }
+
     /// Starts the loop, or starts it again with what it has learned. A state
     /// that cannot be read is rebuilt from the boxes.
     pub fn start(&self, start: Start) -> Result<View, AttemptError> {
@@ -193,15 +207,7 @@ impl Workspace {
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
         let file = TaskFile::scan(&tasks);
-        let mistake = check::check(&file)
-            .into_iter()
-            .find(|finding| finding.severity == check::Severity::Error && !file.tasks.is_empty());
-        if let Some(mistake) = mistake {
-            return Err(AttemptError::Mistaken(format!(
-                "line {}: {}",
-                mistake.line, mistake.message
-            )));
-        }
+        refuse_mistakes(&file)?;
         let state = match self.store.read_state() {
             Some(Ok(state)) => state,
             // What was written last is in the journal, so a broken file is no
@@ -412,14 +418,22 @@ impl Workspace {
     pub fn open_attempts(&self) -> Result<Vec<Opened>, AttemptError> {
         let view = self.store.read()?;
         let journal = self.store.read_journal()?;
-        let file = view.file();
-        Ok(file.open().filter_map(|task| history::open_attempt(&journal, &task.key())).collect())
+        // Whatever the boxes say: an agent may have ticked one.
+        let tasks = view.file().tasks;
+        Ok(tasks.iter().filter_map(|task| history::open_attempt(&journal, &task.key())).collect())
     }
 
     /// Whether no attempt at the task has failed since it passed last.
     pub fn has_never_failed(&self, opened: &Opened) -> Result<bool, AttemptError> {
         let journal = self.store.read_journal()?;
         Ok(History(&journal).last_failure(&opened.key).is_none())
+    }
+
+    /// Whether every box is ticked.
+    pub fn is_done(&self) -> Result<bool, AttemptError> {
+        let view = self.store.read()?;
+        let file = view.file();
+        Ok(!file.tasks.is_empty() && file.open().next().is_none())
     }
 
     /// Whether the loop was ended by a person.
@@ -448,6 +462,19 @@ impl Workspace {
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
         history::open_attempt(&self.store.read_journal()?, &task.key())
             .ok_or_else(|| AttemptError::NotOpen(task.name()))
+    }
+}
+
+/// Two tasks that cannot be told apart cannot be worked.
+fn refuse_mistakes(file: &TaskFile<'_>) -> Result<(), AttemptError> {
+    let mistake = check::check(file)
+        .into_iter()
+        .find(|finding| finding.severity == check::Severity::Error && !file.tasks.is_empty());
+    match mistake {
+        Some(found) => {
+            Err(AttemptError::Mistaken(format!("line {}: {}", found.line, found.message)))
+        }
+        None => Ok(()),
     }
 }
 

@@ -219,6 +219,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if let Some(
             AttemptError::NoLoop(_)
             | AttemptError::NoTasks(_)
+            | AttemptError::Empty(_)
             | AttemptError::NoTask(_)
             | AttemptError::NotOpen(_),
         ) = attempt

@@ -123,6 +123,8 @@ enum Message {
     Printed { slot: Slot },
     /// It has said what it does.
     Said { slot: Slot, task: TaskKey, sign: Sign },
+    /// It has said its last word.
+    Answered { slot: Slot },
     /// It has ended.
     Ended(Ended),
     /// A person or the system wants us to end.
@@ -245,8 +247,9 @@ fn work(
     began: Instant,
 ) -> Result<Worked, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
-    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
     let view = workspace.store.read()?;
+    let ticks = view.file().ticks();
+    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone(), ticks })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     reporter.event(&RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),

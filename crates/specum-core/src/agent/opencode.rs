@@ -97,6 +97,10 @@ impl Reader for Output {
         }
     }
 
+    fn has_answered(&self) -> bool {
+        self.finished.as_deref() == Some("stop")
+    }
+
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
         let result = self.message.end(LONGEST_MESSAGE);
         let trouble = match (&self.failure, self.finished.as_deref()) {
@@ -108,7 +112,9 @@ impl Reader for Output {
             }
             (None, _) => Some(self.without_answer(ended, stderr)),
         };
-        Report { result, usage: self.used, trouble }
+        // A step that was cut off is not counted.
+        let counted = self.failure.is_some() || self.finished.is_some();
+        Report { result, usage: self.used.filter(|_| counted), trouble }
     }
 }
 

@@ -116,6 +116,8 @@ impl Workspace {
                 && !left.contains(&path.as_str())
                 && !git::is_own_file(path)
                 && !path.ends_with(SETTINGS_FILE)
+                // The notes of another spec, which its own next commit takes.
+                && !path.ends_with("/.progress.md")
         });
         Ok(changed)
     }

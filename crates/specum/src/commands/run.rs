@@ -112,11 +112,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let spec = spec(&project, args.spec.as_deref())?;
     let settings = &project.settings.run;
     let mut workspace = Workspace::new(&project, spec)?;
+    workspace.refuse_bad_plan()?;
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
     workspace.scope.only = chosen(&workspace, &args.only)?;
     let options = options(args, settings)?;
-    refuse_caps_that_cannot_bind(&options)?;
+    refuse_caps_that_cannot_bind(&workspace, &options)?;
     if args.dry_run {
         return dry_run(&workspace, &options, args.json);
     }
@@ -242,18 +243,23 @@ fn agent(name: &str, command: Option<&str>) -> anyhow::Result<Box<dyn Agent>> {
     })
 }
 
-/// A cap that an agent cannot report would never be reached.
-fn refuse_caps_that_cannot_bind(options: &Options) -> anyhow::Result<()> {
+/// A cap that an agent cannot report would never be reached, whichever run has
+/// set it.
+fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let before = state.map(|state| state.budget).unwrap_or_default();
+    let max_cost = options.start.max_cost.or(before.max_cost);
+    let max_tokens = options.start.max_tokens.or(before.max_tokens);
     for agent in &options.agents {
         let (name, measures) = (agent.name(), agent.measures());
-        if options.start.max_cost.is_some() && !measures.cost {
+        if max_cost.is_some() && !measures.cost {
             let instead = if measures.tokens { "; --max-tokens does" } else { "" };
             return Err(WrongCall(format!(
                 "{name} does not name its price, so --max-cost would not bind{instead}"
             ))
             .into());
         }
-        if options.start.max_tokens.is_some() && !measures.tokens {
+        if max_tokens.is_some() && !measures.tokens {
             return Err(WrongCall(format!(
                 "{name} does not count its tokens, so --max-tokens would not bind; --max-time does"
             ))

@@ -65,8 +65,11 @@ impl Executor<'_> {
     /// Works until nothing is due or somebody says stop.
     pub(super) fn work(&self) -> Result<Outcome, RunError> {
         loop {
-            if let Some(outcome) = self.stop.get() {
-                return Ok(outcome);
+            match self.stop.get() {
+                // What is done is done, although its last task reached a cap.
+                Some(Outcome::Capped { .. }) if self.workspace.is_done()? => {}
+                Some(outcome) => return Ok(outcome),
+                None => {}
             }
             let opened = match self.workspace.open()? {
                 attempt::Next::Work(opened) => opened,
@@ -270,11 +273,17 @@ impl Executor<'_> {
         });
         let mut reader = agent.reader();
         let mut pulse = Instant::now();
+        let mut answered = false;
         let streamed = process::stream(command, &input, mark, log, &handle, |printed| {
             let signs = match printed {
                 Printed::Line(line) => reader.line(line),
                 Printed::Noise => Vec::new(),
             };
+            // Ahead of what it says it has used: no cap is to end it for that.
+            if !answered && reader.has_answered() {
+                answered = true;
+                self.say(Message::Answered { slot });
+            }
             if signs.is_empty() && pulse.elapsed() >= PULSE {
                 pulse = Instant::now();
                 self.say(Message::Printed { slot });

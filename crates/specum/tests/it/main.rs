@@ -50,3 +50,6 @@ mod faults;
 
 /// What people and scripts type.
 mod verbs;
+
+/// `specum run` at its limits.
+mod run_limits;
