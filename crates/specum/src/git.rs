@@ -172,7 +172,7 @@ impl Git {
 
     /// The commits from the first to HEAD, a line each.
     pub fn history(&self) -> Result<String, GitError> {
-        self.read(&["log", "--reverse", "--stat=60", "--format=%h %s"])
+        self.read(&["log", "--reverse", "--format=%h %s"])
     }
 
     /// The id of the commit at HEAD; `None` before the first one.

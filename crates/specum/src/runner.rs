@@ -36,8 +36,10 @@ pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Workspace};
 use crate::files::FileError;
 use crate::git::GitError;
+use crate::logs;
 use crate::owner;
 use crate::process::{self, Handle};
+use crate::project::Spec;
 use crate::report::Reporter;
 use crate::store::StoreError;
 
@@ -224,6 +226,14 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<(), RunError> {
         release(workspace, "not begun".into(), 0, Instant::now())?;
     }
     ready
+}
+
+/// Deletes the logs of a spec that is about to be deleted itself.
+pub fn forget(spec: &Spec) {
+    for place in [logs::log_dir(spec), beside::worktrees_dir(spec)].into_iter().flatten() {
+        // A copy of what nobody asks for any more.
+        let _ = std::fs::remove_dir_all(place);
+    }
 }
 
 /// Puts away what runs have left that did not get to their end.

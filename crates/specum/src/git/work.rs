@@ -31,9 +31,8 @@ pub enum Merge {
     },
 }
 
-/// One at a time: git reads what it knows of every worktree, and dies of one
-/// that is just being made or removed.
-fn worktree_turn() -> MutexGuard<'static, ()> {
+/// One at a time: git stumbles over a worktree that another git is just making.
+fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().expect("no holder panics")
 }
@@ -41,20 +40,28 @@ fn worktree_turn() -> MutexGuard<'static, ()> {
 impl Git {
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
-        let _turn = worktree_turn();
         let shown = path.to_string_lossy();
-        // Forced, because a directory that is gone may still be registered.
-        self.write(&["worktree", "add", "--quiet", "--force", "--detach", &shown, commit], &[])?;
-        Ok(Git { root: path.to_owned() })
+        let tree = Git { root: path.to_owned() };
+        {
+            let _turn = turn();
+            // Forced, because a directory that is gone may still be registered.
+            let add = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"];
+            self.write(&[&add[..], &[&shown, commit]].concat(), &[])?;
+        }
+        // The files take the longest, and nobody has to wait for them.
+        tree.write(&["reset", "--quiet", "--hard"], &[])?;
+        Ok(tree)
     }
 
     /// Removes a worktree with everything in it.
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
-        let _turn = worktree_turn();
         let shown = path.to_string_lossy();
+        let _turn = turn();
         // Twice forced: one that was being made when we were killed is locked.
-        let removed = self.write(&["worktree", "remove", "--force", "--force", &shown], &[]);
-        if removed.is_err() && path.exists() {
+        if self.write(&["worktree", "remove", "--force", "--force", &shown], &[]).is_ok() {
+            return Ok(());
+        }
+        if path.exists() {
             std::fs::remove_dir_all(path)
                 .map_err(|error| crate::files::FileError::new("remove", path, error))?;
         }
@@ -63,7 +70,6 @@ impl Git {
 
     /// The worktrees below a directory.
     pub fn worktrees_below(&self, directory: &Path) -> Result<Vec<Worktree>, GitError> {
-        let _turn = worktree_turn();
         let list = self.read(&["worktree", "list", "--porcelain", "-z"])?;
         let paths = list.split('\0').filter_map(|line| line.strip_prefix("worktree "));
         Ok(paths

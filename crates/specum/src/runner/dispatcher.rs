@@ -271,11 +271,10 @@ impl<'a> Dispatcher<'a> {
         let now = self.now();
         self.running.remove(&ended.slot);
         if let Some(ours) = self.ended_by_us.remove(&ended.slot) {
-            // It may have told what it was waiting for, or have given its
-            // answer before it hung.
+            // An answer stands however long its process went on behind it, and
+            // it may have told what it was waiting for.
             let trouble = &mut ended.report.trouble;
-            let answered = trouble.is_none() && !ended.report.result.is_empty();
-            if !answered && !matches!(trouble, Some(told) if told.is_told_by_the_agent()) {
+            if trouble.as_ref().is_some_and(|told| !told.is_told_by_the_agent()) {
                 *trouble = Some(ours);
             }
         }

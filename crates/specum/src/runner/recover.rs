@@ -99,12 +99,16 @@ fn kept_references(spec: &Spec) -> String {
 fn put_away_worktrees(workspace: &Workspace, git: &Git) -> Result<(), RunError> {
     let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
     let journal = workspace.store.read_journal()?;
+    let history = History(&journal);
     let open = workspace.open_attempts()?;
     for worktree in git.worktrees_below(&dir)? {
         let name = worktree.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let opened = open.iter().find(|opened| name.as_ref() == Some(&worktree_name(opened)));
-        // What has passed there is kept already.
-        if let Some(opened) = opened.filter(|opened| History(&journal).ready(opened).is_none()) {
+        // Nobody has worked there yet, or what has passed there is kept already.
+        let is_lost = |opened: &&Opened| {
+            history.launched(opened).is_some() && history.ready(opened).is_none()
+        };
+        if let Some(opened) = opened.filter(is_lost) {
             let there = Git { root: worktree.path.clone() };
             let base = opened.base().unwrap_or("HEAD");
             let changed = changed_in(&there, base, workspace)?;
@@ -112,6 +116,12 @@ fn put_away_worktrees(workspace: &Workspace, git: &Git) -> Result<(), RunError> 
         }
         git.remove_worktree(&worktree.path)?;
     }
+    // One that was half made is a directory and nothing else.
+    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+        git.remove_worktree(&entry.path())?;
+    }
+    // Gone with its last worktree; one that is not there is none to miss.
+    let _ = fs::remove_dir(&dir);
     Ok(())
 }
 

@@ -153,7 +153,7 @@ mod tests {
                 record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep)
             });
             assert_eq!(with_state.clone().count(), (n + 1).min(WITH_STATE));
-            assert_eq!(with_state.last().unwrap().at, n.to_string());
+            assert_eq!(with_state.clone().next_back().unwrap().at, n.to_string());
         }
     }
 }
