@@ -285,8 +285,10 @@ impl Git {
             .current_dir(&self.root)
             // Paths are paths: `:(top)` or `*` in a file name are no patterns.
             .arg("--literal-pathspecs")
-            // A file system monitor would outlive us as a daemon.
-            .args(["-c", "core.fsmonitor=false"])
+            // A file system monitor would outlive us as a daemon, and so would
+            // a garbage collection, for which the user's own commits are enough.
+            .args(["-c", "core.fsmonitor=false", "-c", "maintenance.auto=false"])
+            .args(["-c", "gc.auto=0"])
             .args(args.iter().map(OsStr::new))
             // We read its messages.
             .env("LC_ALL", "C")

@@ -13,6 +13,7 @@ use super::beside::{
     changed_in, part, work_reference, work_references, worktree_name, worktrees_dir,
 };
 use crate::attempt::{History, Launched, Opened, Workspace};
+use crate::files::FileError;
 use crate::git::Git;
 use crate::process;
 use crate::project::Spec;
@@ -28,14 +29,17 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     if let Some((task, paths)) = history.half_integrated() {
         take_out(workspace, git, task, paths)?;
     }
-    for opened in workspace.open_attempts()? {
-        if history.launched(&opened) == Some(Launched::InTree) {
-            let left = workspace.left_by(&opened)?;
-            keep(workspace, git, &opened, &left)?;
-            git.take_out(&left)?;
-        }
+    let unsettled = history.unsettled();
+    for (opened, _) in unsettled.iter().filter(|(_, place)| *place == Launched::InTree) {
+        let left = workspace.left_by(opened)?;
+        keep(workspace, git, opened, &left)?;
+        git.take_out(&left)?;
     }
-    put_away_worktrees(workspace, git)?;
+    put_away_worktrees(workspace, git, &unsettled)?;
+    for (opened, _) in unsettled {
+        let (task, attempt) = (opened.key, opened.attempt);
+        workspace.store.lock()?.record(Entry::Cleared { task, attempt })?;
+    }
     forget_work_that_is_in(workspace, git)
 }
 
@@ -72,7 +76,10 @@ pub(super) fn keep(
     opened: &Opened,
     changed: &[String],
 ) -> Result<(), RunError> {
-    let Some(base) = git.head().filter(|_| !changed.is_empty()) else { return Ok(()) };
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let base = git.head();
     let spec = &workspace.spec;
     let (task, attempt) = (&opened.key, opened.attempt);
     let name = format!("{}{}-{attempt}", kept_references(spec), part(&task.id));
@@ -82,7 +89,7 @@ pub(super) fn keep(
         .find(|reference| !taken.contains(reference))
         .expect("some number is free");
     let message = format!("{} {} attempt {attempt}, not finished", spec.name, task.id);
-    git.keep(&base, changed, &reference, &message)?;
+    git.keep(base.as_deref(), changed, &reference, &message)?;
     let entry = Entry::Kept { task: task.clone(), attempt, reference };
     workspace.store.lock()?.record(entry)?;
     Ok(())
@@ -92,21 +99,32 @@ fn kept_references(spec: &Spec) -> String {
     format!("refs/specum/{}/kept/", part(&spec.name))
 }
 
-fn put_away_worktrees(workspace: &Workspace, git: &Git) -> Result<(), RunError> {
+fn put_away_worktrees(
+    workspace: &Workspace,
+    git: &Git,
+    unsettled: &[(Opened, Launched)],
+) -> Result<(), RunError> {
     let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
-    let journal = workspace.store.read_journal()?;
-    let open = workspace.open_attempts()?;
     for worktree in git.worktrees_below(&dir)? {
         let name = worktree.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let opened = open.iter().find(|opened| name.as_ref() == Some(&worktree_name(opened)));
-        // What has passed there is kept already.
-        if let Some(opened) = opened.filter(|opened| History(&journal).ready(opened).is_none()) {
-            let there = Git { root: worktree.path.clone() };
+        let opened = unsettled
+            .iter()
+            .map(|(opened, _)| opened)
+            .find(|opened| name.as_ref() == Some(&worktree_name(opened)));
+        // What has passed there is kept already. One that git was only about to
+        // make has nothing in it, and git does not look into it.
+        let there = Git { root: worktree.path.clone() };
+        if let Some(opened) = opened.filter(|_| there.head().is_some()) {
             let base = opened.base().unwrap_or("HEAD");
             let changed = changed_in(&there, base, workspace)?;
             keep(workspace, &there, opened, &changed)?;
         }
         git.remove_worktree(&worktree.path)?;
+    }
+    // What git does not know of any more has no work in it that we could keep.
+    for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        std::fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
     }
     Ok(())
 }
