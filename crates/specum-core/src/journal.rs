@@ -253,6 +253,15 @@ pub enum Entry {
         /// The reference.
         reference: String,
     },
+    /// What an attempt had left that nobody got to judge is out of the user's
+    /// tree: what is changed there from now on is somebody else's, and the
+    /// attempt begins anew.
+    Cleared {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+    },
     /// The run waited for an agent.
     Waited {
         /// The agent.
@@ -318,6 +327,7 @@ impl Entry {
             | Entry::TakenOut { task }
             | Entry::SetAside { task, .. }
             | Entry::Kept { task, .. }
+            | Entry::Cleared { task, .. }
             | Entry::Committed { task, .. } => Some(task),
             Entry::Started { .. }
             | Entry::RunStarted { .. }

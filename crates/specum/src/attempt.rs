@@ -264,9 +264,16 @@ impl Workspace {
         };
         let journal = self.store.read_journal()?;
         // A batch is worked to its end before anything joins it.
-        let running = history::running(state, &file, &journal);
-        if !running.is_empty() {
-            return Ok(Next::Work(running));
+        let pending = history::pending(state, &file, &journal);
+        if !pending.is_empty() {
+            let again = pending.into_iter().map(|(index, opened)| match opened {
+                Some(opened) => Ok(opened),
+                None => {
+                    let opened = opening(state, &file, index, &tree, &journal);
+                    locked.record(opened.entry()).map(|()| opened)
+                }
+            });
+            return Ok(Next::Work(again.collect::<Result<_, _>>()?));
         }
         let opened: Vec<Option<Opened>> = unit
             .tasks()
@@ -411,15 +418,6 @@ impl Workspace {
         Ok(self.store.read()?.state.is_some_and(|state| state.parallel_group.is_some()))
     }
 
-    /// Every attempt that has no verdict yet.
-    pub fn open_attempts(&self) -> Result<Vec<Opened>, AttemptError> {
-        let view = self.store.read()?;
-        let journal = self.store.read_journal()?;
-        // Whatever the boxes say: an agent may have ticked one.
-        let tasks = view.file().tasks;
-        Ok(tasks.iter().filter_map(|task| history::open_attempt(&journal, &task.key())).collect())
-    }
-
     /// Whether no attempt at the task has failed since it passed last.
     pub fn has_never_failed(&self, opened: &Opened) -> Result<bool, AttemptError> {
         let journal = self.store.read_journal()?;
@@ -433,9 +431,9 @@ impl Workspace {
         Ok(!file.tasks.is_empty() && file.open().next().is_none())
     }
 
-    /// Whether the loop was ended by a person.
-    pub fn was_cancelled(&self) -> bool {
-        self.store.read_journal().is_ok_and(|journal| History(&journal).was_cancelled())
+    /// Whether the loop has ended because every box is ticked.
+    pub fn is_complete(&self) -> bool {
+        self.store.read_journal().is_ok_and(|journal| History(&journal).is_complete())
     }
 
     /// Fetches the notes of an executor from where it worked.

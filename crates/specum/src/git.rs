@@ -301,9 +301,9 @@ impl Git {
             // Paths are paths: `:(top)` or `*` in a file name are no patterns.
             .arg("--literal-pathspecs")
             // A file system monitor would outlive us as a daemon, and so would
-            // maintenance; if it is due, we wait for it.
-            .args(["-c", "core.fsmonitor=false"])
-            .args(["-c", "maintenance.autoDetach=false", "-c", "gc.autoDetach=false"])
+            // a garbage collection, for which the user's own commits are enough.
+            .args(["-c", "core.fsmonitor=false", "-c", "maintenance.auto=false"])
+            .args(["-c", "gc.auto=0"])
             .args(args.iter().map(OsStr::new))
             // We read its messages.
             .env("LC_ALL", "C")

@@ -21,8 +21,8 @@ use specum_core::state::Process;
 use specum_core::verify::Ended;
 
 pub use self::family::{
-    MARK, Mark, WhenInterrupted, adopt_orphans, clean_up_when_interrupted, end_everything,
-    end_survivors, remove_when_interrupted, tell_when_interrupted,
+    MARK, WhenInterrupted, begin_run, clean_up_when_interrupted, end_everything, end_survivors,
+    remove_when_interrupted, tell_when_interrupted,
 };
 pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
@@ -128,8 +128,8 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
         command.stdin(input);
         family::start(&mut command, bounds.when_interrupted)
     });
-    let mut child = match started {
-        Ok(child) => child,
+    let (mut child, mark) = match started {
+        Ok(started) => started,
         Err(error) => {
             let ended = not_started(&command, &error);
             return Run { ended, stdout: Vec::new(), output: Vec::new() };
@@ -157,7 +157,7 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     family::end(pid);
     family::forget(pid);
     if bounds.when_interrupted == WhenInterrupted::End {
-        family::end_left_by(None, family::running() == 0);
+        family::end_left_by(mark.as_ref(), family::running() == 0);
     }
     // Both readers hang up when their pipe closes.
     while !matches!(

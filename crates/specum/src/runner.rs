@@ -19,7 +19,7 @@ mod recover;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Sender, TrySendError};
 use std::thread;
 use std::time::Instant;
 
@@ -190,7 +190,7 @@ pub fn run(
     reporter: &mut dyn Reporter,
 ) -> Result<Outcome, RunError> {
     let began = Instant::now();
-    process::adopt_orphans();
+    process::begin_run(&workspace.spec.dir);
     claim(workspace, options)?;
     let worked = work(workspace, options, reporter, began)?;
     // Whatever happened: what was under way is put away, and others may work.
@@ -276,7 +276,13 @@ fn work(
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
     let interrupted = line.clone();
     process::tell_when_interrupted(move || {
-        let _ = interrupted.send(Message::Interrupted);
+        // Nobody may be there to take it: whoever reads our output has stopped
+        // reading. A second signal must be heard all the same.
+        if let Err(TrySendError::Full(message)) = interrupted.try_send(Message::Interrupted) {
+            thread::spawn(move || {
+                let _ = interrupted.send(message);
+            });
+        }
     });
     Ok(thread::scope(|scope| {
         let executor = executor::Executor { workspace, options, line: line.clone(), stop: &stop };

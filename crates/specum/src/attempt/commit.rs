@@ -75,7 +75,10 @@ impl Workspace {
         let (id, run) = match git.commit(&paths, &self.message(opened)) {
             Ok(committed) => {
                 let now = &committed.status.changed;
-                let left = paths.into_iter().filter(|path| now.contains(path)).collect();
+                // Not the spec's own files: a neighbour's verdict, or a person,
+                // may have written them since, and the next commit takes them.
+                let left =
+                    passed.changed.iter().filter(|path| now.contains(path)).cloned().collect();
                 let id = committed.id();
                 self.remember(committed.status);
                 (id, CommitRun::Left(left))

@@ -91,10 +91,7 @@ impl Workspace {
         let journal = self.store.read_journal()?;
         let history = History(&journal);
         let mut ticked: Vec<TaskKey> = Vec::new();
-        for opened in self.open_attempts()? {
-            if history.launched(&opened).is_none() {
-                continue;
-            }
+        for (opened, _) in history.unsettled() {
             let passed = history.passed_since(&opened);
             let keys = file.ticked_since(&opened.ticks).into_iter().map(tasks::Task::key);
             ticked.extend(keys.filter(|key| !passed.contains(&key.id.as_str())));

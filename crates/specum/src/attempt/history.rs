@@ -74,17 +74,34 @@ impl<'a> History<'a> {
         })?
     }
 
-    /// Whether an agent was started for an attempt, and whether beside the
-    /// user's tree. One whose run has ended in order has left nothing: what is
-    /// found there is a person's.
-    pub fn launched(self, opened: &Opened) -> Option<Launched> {
-        self.since_opening(opened).find_map(|entry| match entry {
-            Entry::Launched { task, beside, .. } if task.id == opened.key.id => {
-                Some(Some(if *beside { Launched::Beside } else { Launched::InTree }))
+    /// The attempts for which an agent was started whose work nobody got to
+    /// judge, and where; none of which the leavings are put away already, or
+    /// after which somebody began anew.
+    pub fn unsettled(self) -> Vec<(Opened, Launched)> {
+        let mut found: Vec<(Opened, Launched)> = Vec::new();
+        for (at, record) in self.0.iter().enumerate() {
+            match &record.entry {
+                Entry::Launched { task, attempt, beside, .. } => {
+                    let opened = self.0[..at].iter().rev().find_map(|record| {
+                        opening(record).filter(|o| o.key.id == task.id && o.attempt == *attempt)
+                    });
+                    let place = if *beside { Launched::Beside } else { Launched::InTree };
+                    found.retain(|(other, _)| other.key.id != task.id);
+                    found.extend(opened.map(|opened| (opened, place)));
+                }
+                // What has passed beside the tree waits there to be put into it.
+                Entry::Ready { task, .. }
+                | Entry::Opened { task, .. }
+                | Entry::Passed { task, .. }
+                | Entry::Failed { task, .. }
+                | Entry::SetAside { task, .. }
+                | Entry::Cleared { task, .. } => {
+                    found.retain(|(other, _)| other.key.id != task.id);
+                }
+                _ => {}
             }
-            Entry::RunEnded { .. } => Some(None),
-            _ => None,
-        })?
+        }
+        found
     }
 
     /// What has passed in its worktree and waits to be put on top of the
@@ -99,16 +116,15 @@ impl<'a> History<'a> {
     }
 
     /// The files that were being put into the user's tree when somebody was
-    /// killed: nothing was decided about them since.
+    /// killed: they are neither there for good nor taken out again.
     pub fn half_integrated(self) -> Option<(&'a TaskKey, &'a [String])> {
         let at =
             self.0.iter().rposition(|record| matches!(record.entry, Entry::Integrating { .. }))?;
         let Entry::Integrating { task, paths, .. } = &self.0[at].entry else { return None };
         let decided = self.0[at..].iter().any(|record| match &record.entry {
-            Entry::Passed { task: other, .. }
-            | Entry::Failed { task: other, .. }
-            | Entry::SetAside { task: other, .. }
-            | Entry::TakenOut { task: other } => other.id == task.id,
+            Entry::Passed { task: other, .. } | Entry::TakenOut { task: other } => {
+                other.id == task.id
+            }
             _ => false,
         });
         (!decided).then_some((task, paths.as_slice()))
@@ -133,15 +149,15 @@ impl<'a> History<'a> {
         open
     }
 
-    /// Whether the loop was ended by a person and not by its last task.
-    pub fn was_cancelled(self) -> bool {
+    /// Whether the loop was ended by its last task and not by a person.
+    pub fn is_complete(self) -> bool {
         let end = self.0.iter().rev().find(|record| {
             matches!(
                 record.entry,
                 Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. }
             )
         });
-        end.is_some_and(|record| matches!(record.entry, Entry::Cancelled))
+        end.is_some_and(|record| matches!(record.entry, Entry::Completed { .. }))
     }
 
     /// What failed attempts at tasks that are still open have left in the tree.
@@ -293,6 +309,7 @@ pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> 
             Entry::Passed { task, .. }
             | Entry::Failed { task, .. }
             | Entry::SetAside { task, .. }
+            | Entry::Cleared { task, .. }
                 if task.id == key.id =>
             {
                 return None;
@@ -331,8 +348,13 @@ fn opening(record: &Record) -> Option<Opened> {
     })
 }
 
-/// The attempts of the running batch that have no verdict yet.
-pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) -> Vec<Opened> {
+/// The tasks of the running batch that have no verdict yet, each with its
+/// attempt; none if that is to begin anew.
+pub(super) fn pending(
+    state: &State,
+    file: &TaskFile<'_>,
+    journal: &[Record],
+) -> Vec<(usize, Option<Opened>)> {
     if state.parallel_group.is_none() {
         return Vec::new();
     }
@@ -340,8 +362,13 @@ pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) ->
     pending
         .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
         .filter(|task| !task.done)
-        .filter_map(|task| open_attempt(journal, &task.key()))
+        .map(|task| (task.index, open_attempt(journal, &task.key())))
         .collect()
+}
+
+/// The attempts of the running batch that are under way.
+pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) -> Vec<Opened> {
+    pending(state, file, journal).into_iter().filter_map(|(_, opened)| opened).collect()
 }
 
 /// What was uncommitted before anybody worked at a task: what is so now, but

@@ -1,19 +1,26 @@
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use jiff::Timestamp;
 use serde_json::json;
 use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::state::{Owner, Process};
 use specum_core::tasks::TaskFile;
 
 use super::{print, print_json, project, spec, warn_if_held};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
+use crate::process;
 use crate::project::{Project, Spec};
 use crate::ralph_loop::{self, Dropped, LOOP_FILE};
 use crate::store::Store;
+
+/// How long a run may take to put away what its agents have left.
+const RUN_ENDS: Duration = Duration::from_secs(60);
 
 /// End the loop and delete its state; keep the plan and its story
 ///
@@ -41,6 +48,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     warn_if_held(&store);
     let report = report(&spec, &store);
     let was_running = store.has_state();
+    let runner = runner(&store);
     if was_running {
         let locked = store.lock()?;
         let changes = Changes { state: StateChange::Delete, ..Changes::default() };
@@ -48,7 +56,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     files::remove(&store.memory_path())?;
     let loop_file = ralph_loop::end(&spec)?;
-    let trash = if args.remove { Some(remove(&project, &spec)?) } else { None };
+    let trash = if args.remove {
+        runner.as_ref().map_or(Ok(()), wait_for)?;
+        Some(remove(&project, &spec)?)
+    } else {
+        None
+    };
     let trash = trash.map(|path| project.shown(&path));
     if args.json {
         let mut report = report;
@@ -105,6 +118,27 @@ fn report(spec: &Spec, store: &Store) -> serde_json::Value {
         "taskIteration": state.as_ref().map(|state| state.task_iteration),
         "globalIteration": state.as_ref().map(|state| state.global_iteration),
     })
+}
+
+/// The run that works the spec, if one does.
+fn runner(store: &Store) -> Option<Process> {
+    match store.read_state()?.ok()?.owner? {
+        Owner::Runner { process } => Some(process).filter(process::is_alive),
+        Owner::Session { .. } => None,
+    }
+}
+
+/// A run that has lost its spec still puts away what its agents have left, and
+/// tells the journal.
+fn wait_for(runner: &Process) -> anyhow::Result<()> {
+    let asked = Instant::now();
+    while process::is_alive(runner) {
+        if asked.elapsed() > RUN_ENDS {
+            bail!("`specum run` (process {}) does not end; nothing is moved", runner.pid);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 fn remove(project: &Project, spec: &Spec) -> anyhow::Result<PathBuf> {

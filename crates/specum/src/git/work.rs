@@ -8,7 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use super::{BOUNDS, Git, GitError, said};
+use crate::files::FileError;
 use crate::process;
+
+/// One at a time: git reads what it knows of every worktree, and fails over one
+/// that is just being made or removed.
+static WORKTREES: Mutex<()> = Mutex::new(());
+
+fn worktrees() -> MutexGuard<'static, ()> {
+    WORKTREES.lock().expect("no holder panics")
+}
 
 /// A checkout of its own for one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +40,13 @@ pub enum Merge {
     },
 }
 
-/// One at a time: git stumbles over a worktree that another git is just making.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().expect("no holder panics")
-}
-
 impl Git {
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
         let shown = path.to_string_lossy();
         let tree = Git { root: path.to_owned() };
         {
-            let _turn = turn();
+            let _alone = worktrees();
             // Forced, because a directory that is gone may still be registered.
             let add = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"];
             self.write(&[&add[..], &[&shown, commit]].concat(), &[])?;
@@ -56,46 +59,49 @@ impl Git {
     /// Removes a worktree with everything in it.
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
         let shown = path.to_string_lossy();
-        let _turn = turn();
+        let _alone = worktrees();
         // Twice forced: one that was being made when we were killed is locked.
         if self.write(&["worktree", "remove", "--force", "--force", &shown], &[]).is_ok() {
             return Ok(());
         }
         if path.exists() {
-            std::fs::remove_dir_all(path)
-                .map_err(|error| crate::files::FileError::new("remove", path, error))?;
+            std::fs::remove_dir_all(path).map_err(|error| FileError::new("remove", path, error))?;
         }
         self.write(&["worktree", "prune", "--expire=now"], &[])
     }
 
     /// The worktrees below a directory.
     pub fn worktrees_below(&self, directory: &Path) -> Result<Vec<Worktree>, GitError> {
+        // git tells where they are without any link on the way.
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let _alone = worktrees();
         let list = self.read(&["worktree", "list", "--porcelain", "-z"])?;
         let paths = list.split('\0').filter_map(|line| line.strip_prefix("worktree "));
         Ok(paths
             .map(|path| Worktree { path: PathBuf::from(path) })
-            .filter(|worktree| worktree.path.starts_with(directory))
+            .filter(|worktree| worktree.path.starts_with(&directory))
             .collect())
     }
 
     /// Keeps these paths, as they stand in the tree, as a commit on top of
-    /// `base` under a reference. The index is left alone.
+    /// `base`, if there is one, under a reference. The index is left alone.
     pub fn keep(
         &self,
-        base: &str,
+        base: Option<&str>,
         paths: &[String],
         reference: &str,
         message: &str,
     ) -> Result<String, GitError> {
         let index = self.scratch_index()?;
         let index = index.path();
-        self.write_in(index, &["read-tree", base], &[])?;
+        self.write_in(index, &["read-tree", base.unwrap_or("--empty")], &[])?;
         // A nested repository is a directory to git and cannot be kept so.
         let list = joined(paths.iter().filter(|path| !path.ends_with('/')));
         self.write_in(index, &["update-index", "--add", "--remove", "-z", "--stdin"], &list)?;
         let tree = self.write_in(index, &["write-tree"], &[])?;
-        let commit =
-            self.write_in(index, &["commit-tree", &tree, "-p", base, "-m", message], &[])?;
+        let mut args = vec!["commit-tree", &tree, "-m", message];
+        args.extend(base.iter().flat_map(|base| ["-p", base]));
+        let commit = self.write_in(index, &args, &[])?;
         self.write(&["update-ref", reference, &commit], &[])?;
         Ok(commit)
     }
@@ -144,24 +150,38 @@ impl Git {
     }
 
     /// Lets these paths be as they are at HEAD, in index and files. A file that
-    /// HEAD does not have is deleted.
+    /// HEAD does not have is deleted, and with it every folder that it leaves
+    /// empty.
     pub fn take_out(&self, paths: &[String]) -> Result<(), GitError> {
         // What git does not know by now is not there for `restore` to find.
         let known = self.known(paths)?;
         if !known.is_empty() {
             let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-            self.write(
-                &[&["restore", "--source=HEAD", "--staged", "--worktree"], &from_list[..]].concat(),
-                &joined(known.iter()),
-            )?;
+            let restore: &[&str] = match self.head() {
+                Some(_) => &["restore", "--source=HEAD", "--staged", "--worktree"],
+                None => &["rm", "--cached", "--quiet", "--force"],
+            };
+            self.write(&[restore, &from_list[..]].concat(), &joined(known.iter()))?;
         }
         let status = self.status()?;
         for path in paths.iter().filter(|path| status.changed.contains(path)) {
-            let file = self.root.join(path);
-            if let Err(error) = std::fs::remove_file(&file)
-                && error.kind() != std::io::ErrorKind::NotFound
-            {
-                return Err(crate::files::FileError::new("remove", &file, error).into());
+            self.delete(path)?;
+        }
+        Ok(())
+    }
+
+    fn delete(&self, path: &str) -> Result<(), GitError> {
+        let file = self.root.join(path);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(FileError::new("remove", &file, error).into());
+            }
+            _ => {}
+        }
+        // One that is not empty stays, and so does everything above it.
+        for folder in file.ancestors().skip(1).take_while(|folder| **folder != *self.root) {
+            if std::fs::remove_dir(folder).is_err() {
+                break;
             }
         }
         Ok(())
@@ -170,10 +190,11 @@ impl Git {
     /// Which of these paths are in the index or at HEAD.
     fn known(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
         let mut known: Vec<String> = Vec::new();
-        for list in [
-            self.read(&["ls-files", "-z"])?,
-            self.read(&["ls-tree", "-r", "--name-only", "-z", "HEAD"])?,
-        ] {
+        let mut lists = vec![self.read(&["ls-files", "-z"])?];
+        if let Some(head) = self.head() {
+            lists.push(self.read(&["ls-tree", "-r", "--name-only", "-z", &head])?);
+        }
+        for list in lists {
             let there: std::collections::HashSet<&str> = list.split('\0').collect();
             known.extend(paths.iter().filter(|path| there.contains(path.as_str())).cloned());
         }
@@ -196,9 +217,7 @@ impl Git {
     /// A place for an index that is nobody's.
     fn scratch_index(&self) -> Result<tempfile::TempDir, GitError> {
         let made = tempfile::Builder::new().prefix("specum-index-").tempdir();
-        made.map_err(|error| {
-            crate::files::FileError::new("create", &std::env::temp_dir(), error).into()
-        })
+        made.map_err(|error| FileError::new("create", &std::env::temp_dir(), error).into())
     }
 
     fn write_in(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<String, GitError> {

@@ -3,18 +3,23 @@
 //! Agents put their own children into sessions of their own, so a signal to a
 //! process group does not reach them. Three things find them nevertheless: what
 //! we started is remembered with its number; on Linux, what it leaves behind
-//! becomes our child ([`adopt_orphans`]); and each agent carries a [`Mark`] in
-//! its environment, which its descendants inherit and which outlives us. On
-//! other systems only the process group is ended.
+//! becomes our child ([`begin_run`]); and everything that a run starts carries a
+//! [`Mark`] in its environment, which its descendants inherit and which outlives
+//! us. On other systems only the process group is ended.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use specum_core::digest::Digest;
 
 use crate::failpoint;
+
+/// How long git may take to put away its locks.
+const GIT_GOES: Duration = Duration::from_millis(500);
 
 /// What an interruption means to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,35 +30,25 @@ pub enum WhenInterrupted {
     Finish,
 }
 
-/// Tells an agent and all its descendants from every other process.
+/// Tells what was started once, and all its descendants, from every other
+/// process. It begins with what all marks of one spec begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
-    /// What all marks of one spec begin with.
-    spec: String,
-    /// Which start of an agent it is.
-    number: u64,
-}
+pub(super) struct Mark(String);
 
 /// The variable that carries a mark.
 pub const MARK: &str = "SPECUM_MARK";
-
-impl Mark {
-    /// The mark of one start of an agent.
-    pub fn new(spec: &Path, number: u64) -> Mark {
-        Mark { spec: spec_part(spec), number }
-    }
-
-    /// What stands in the environment.
-    pub fn value(&self) -> String {
-        format!("{}{}.{}", self.spec, std::process::id(), self.number)
-    }
-}
+/// The end of a mark whose bearer may finish its work, even without us.
+const MAY_FINISH: &str = ".git";
 
 fn spec_part(spec: &Path) -> String {
     format!("{}.", Digest::of(spec.as_os_str().as_encoded_bytes()).hex())
 }
 
 struct Family {
+    /// What the marks of the spec begin with that we run, if we do.
+    run: Option<String>,
+    /// How many marks were given.
+    marks: u64,
     /// What we have started and not waited for yet.
     started: Vec<(u32, WhenInterrupted)>,
     /// Directories of ours that go when we are interrupted.
@@ -62,8 +57,13 @@ struct Family {
     listener: Option<Box<dyn FnOnce() + Send>>,
 }
 
-static FAMILY: Mutex<Family> =
-    Mutex::new(Family { started: Vec::new(), directories: Vec::new(), listener: None });
+static FAMILY: Mutex<Family> = Mutex::new(Family {
+    run: None,
+    marks: 0,
+    started: Vec::new(),
+    directories: Vec::new(),
+    listener: None,
+});
 
 /// Whether we are on the way out.
 static LEAVING: AtomicBool = AtomicBool::new(false);
@@ -108,25 +108,51 @@ pub fn remove_when_interrupted(directory: &Path) {
     family().directories.push(directory.to_owned());
 }
 
+/// From now on what we start works for a run of this spec, and what it leaves
+/// behind becomes our child.
+pub fn begin_run(spec: &Path) {
+    family().run = Some(spec_part(spec));
+    adopt_orphans();
+}
+
+impl Family {
+    /// The mark of one more start.
+    fn mark(&mut self, when: WhenInterrupted) -> Option<Mark> {
+        let run = self.run.as_ref()?;
+        self.marks += 1;
+        Some(Mark(match when {
+            WhenInterrupted::End => format!("{run}{}.{}", std::process::id(), self.marks),
+            WhenInterrupted::Finish => format!("{run}{}{MAY_FINISH}", std::process::id()),
+        }))
+    }
+}
+
 /// Starts a command in a group of its own.
-pub(super) fn start(command: &mut Command, when: WhenInterrupted) -> std::io::Result<Child> {
+pub(super) fn start(
+    command: &mut Command,
+    when: WhenInterrupted,
+) -> std::io::Result<(Child, Option<Mark>)> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     // Held while it starts: whoever looks for orphans must not take a child
     // for one that is just being born.
     let mut family = family();
+    let mark = family.mark(when);
+    if let Some(Mark(value)) = &mark {
+        command.env(MARK, value);
+    }
     failpoint::reached("before a start");
     let child = command.spawn()?;
     family.started.push((child.id(), when));
     failpoint::reached("after a start");
-    Ok(child)
+    Ok((child, mark))
 }
 
 /// Forgets a command that was waited for. Does not return once we are on the
 /// way out: what an interrupted command came to is nobody's verdict.
 pub(super) fn forget(pid: u32) {
     while LEAVING.load(Ordering::SeqCst) {
-        std::thread::park();
+        thread::park();
     }
     family().started.retain(|(other, _)| *other != pid);
 }
@@ -148,17 +174,30 @@ pub fn end_everything() {
 pub(super) fn end(pid: u32) {
     // Seen before it ends: afterwards nothing ties them to it.
     let below = descendants(pid);
+    let_git_go(&below);
     signal_group(pid, Strength::Final);
-    below.iter().for_each(|pid| signal(*pid));
+    below.iter().for_each(|pid| signal(*pid, Strength::Final));
     // What was born meanwhile is an orphan of ours now, or carries the mark.
 }
 
-/// Ends what an agent that has ended left behind. What carries no mark at all
+/// Asks those of them to end that are git, and waits until they have, within
+/// bounds: ended in the middle, git leaves a lock in the user's repository that
+/// nobody takes away.
+fn let_git_go(pids: &[u32]) {
+    let is_git = |pid: &u32| super::stat(*pid).is_some_and(|stat| stat.name == "git");
+    let git: Vec<u32> = pids.iter().copied().filter(is_git).collect();
+    git.iter().for_each(|pid| signal(*pid, Strength::Gentle));
+    let asked = Instant::now();
+    while asked.elapsed() < GIT_GOES && git.iter().any(is_git) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Ends what a command that has ended left behind. What carries no mark at all
 /// goes too, if nobody else is at work that it could belong to.
 pub(super) fn end_left_by(mark: Option<&Mark>, alone: bool) {
-    let ours = mark.map(Mark::value);
     end_orphans(|pid| match marked(pid) {
-        Some(value) => ours.as_ref() == Some(&value),
+        Some(value) => mark.is_some_and(|mark| mark.0 == value),
         None => alone,
     });
 }
@@ -177,15 +216,21 @@ enum Strength {
 }
 
 #[cfg(unix)]
+impl Strength {
+    fn signal(self) -> rustix::process::Signal {
+        match self {
+            Strength::Gentle => rustix::process::Signal::TERM,
+            Strength::Final => rustix::process::Signal::KILL,
+        }
+    }
+}
+
+#[cfg(unix)]
 fn signal_group(pid: u32, strength: Strength) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    let signal = match strength {
-        Strength::Gentle => Signal::TERM,
-        Strength::Final => Signal::KILL,
-    };
+    use rustix::process::{Pid, kill_process_group};
     if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // Nobody left is the normal case.
-        let _ = kill_process_group(group, signal);
+        let _ = kill_process_group(group, strength.signal());
     }
 }
 
@@ -193,15 +238,15 @@ fn signal_group(pid: u32, strength: Strength) {
 fn signal_group(_pid: u32, _strength: Strength) {}
 
 #[cfg(unix)]
-fn signal(pid: u32) {
-    use rustix::process::{Pid, Signal, kill_process};
+fn signal(pid: u32, strength: Strength) {
+    use rustix::process::{Pid, kill_process};
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, Signal::KILL);
+        let _ = kill_process(pid, strength.signal());
     }
 }
 
 #[cfg(not(unix))]
-fn signal(_pid: u32) {}
+fn signal(_pid: u32, _strength: Strength) {}
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -209,11 +254,15 @@ mod linux {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
     use std::sync::atomic::Ordering;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 
-    use super::{MARK, family, signal, spec_part};
+    use super::{MARK, MAY_FINISH, Strength, family, let_git_go, signal, spec_part};
 
+    /// As long as whoever started git would have waited for it.
+    const LONGEST_GIT: Duration = Duration::from_secs(600);
     /// How often orphans that keep having children are looked for again.
     const ROUNDS: usize = 1000;
 
@@ -223,7 +272,7 @@ mod linux {
     /// From now on what our descendants leave behind becomes our child. Only
     /// for a process that starts everything through this module: any other
     /// child would be taken for an orphan.
-    pub fn adopt_orphans() {
+    pub(super) fn adopt_orphans() {
         // A kernel too old for it leaves us with process groups and marks.
         ADOPTING.store(set_child_subreaper(Some(getpid())).is_ok(), Ordering::SeqCst);
     }
@@ -275,9 +324,7 @@ mod linux {
                 return;
             }
             for pid in doomed {
-                let below = descendants(pid);
-                signal(pid);
-                below.into_iter().for_each(signal);
+                end_with_everything_below(pid);
                 // Nobody else waits for it. It dies at once; if the kernel holds
                 // it, the next round finds it again.
                 if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -287,54 +334,68 @@ mod linux {
         }
     }
 
-    /// Ends what an earlier run of a spec, which is gone, has left running.
-    pub fn end_survivors(spec: &Path) -> usize {
-        let part = spec_part(spec);
-        let me = std::process::id();
-        let mut ended = 0;
+    fn end_with_everything_below(pid: u32) {
+        let mut family = descendants(pid);
+        family.insert(0, pid);
+        let_git_go(&family);
+        family.into_iter().for_each(|pid| signal(pid, Strength::Final));
+    }
+
+    /// Ends what an earlier run of a spec, which is gone, has left running, and
+    /// waits for what may finish: what git does meanwhile, nobody else can.
+    pub fn end_survivors(spec: &Path) {
         for _ in 0..ROUNDS {
-            let survivors: Vec<u32> = fs::read_dir("/proc")
-                .into_iter()
-                .flatten()
-                .flatten()
-                .filter_map(|entry| {
-                    std::str::from_utf8(entry.file_name().as_bytes()).ok()?.parse::<u32>().ok()
-                })
-                .filter(|pid| {
-                    *pid != me && marked(*pid).is_some_and(|mark| mark.starts_with(&part))
-                })
-                // Whoever started us may carry the mark itself.
-                .filter(|pid| !descendants(*pid).contains(&me))
-                .filter(|pid| super::super::stat(*pid).is_some())
-                .collect();
+            let survivors: Vec<u32> =
+                marked_for(spec).into_iter().filter(|(_, finishes)| !finishes).map(first).collect();
             if survivors.is_empty() {
                 break;
             }
-            ended += survivors.len();
-            for pid in survivors {
-                let below = descendants(pid);
-                signal(pid);
-                below.into_iter().for_each(signal);
-            }
-            std::thread::yield_now();
+            survivors.into_iter().for_each(end_with_everything_below);
+            thread::yield_now();
         }
-        ended
+        let began = Instant::now();
+        let is_git = |pid: u32| super::super::stat(pid).is_some_and(|stat| stat.name == "git");
+        while began.elapsed() < LONGEST_GIT
+            && marked_for(spec).into_iter().any(|(pid, finishes)| finishes && is_git(pid))
+        {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn first((pid, _): (u32, bool)) -> u32 {
+        pid
+    }
+
+    /// The processes that carry a mark of a spec, and whether each may finish.
+    fn marked_for(spec: &Path) -> Vec<(u32, bool)> {
+        let part = spec_part(spec);
+        let me = std::process::id();
+        let pids = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+            std::str::from_utf8(entry.file_name().as_bytes()).ok()?.parse::<u32>().ok()
+        });
+        pids.filter(|pid| *pid != me)
+            .filter_map(|pid| {
+                let mark = marked(pid).filter(|mark| mark.starts_with(&part))?;
+                // Whoever started us may carry the mark itself.
+                let is_ours = descendants(pid).contains(&me);
+                let lives = super::super::stat(pid).is_some();
+                (!is_ours && lives).then_some((pid, mark.ends_with(MAY_FINISH)))
+            })
+            .collect()
     }
 }
 
 #[cfg(target_os = "linux")]
-pub use linux::{adopt_orphans, end_survivors};
+pub use linux::end_survivors;
 #[cfg(target_os = "linux")]
-use linux::{descendants, end_orphans, marked};
+use linux::{adopt_orphans, descendants, end_orphans, marked};
 
 /// Elsewhere nobody adopts.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    pub fn adopt_orphans() {}
+    pub(super) fn adopt_orphans() {}
 
-    pub fn end_survivors(_spec: &std::path::Path) -> usize {
-        0
-    }
+    pub fn end_survivors(_spec: &std::path::Path) {}
 
     pub(super) fn descendants(_pid: u32) -> Vec<u32> {
         Vec::new()
@@ -348,6 +409,6 @@ mod elsewhere {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{adopt_orphans, end_survivors};
+pub use elsewhere::end_survivors;
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{descendants, end_orphans, marked};
+use elsewhere::{adopt_orphans, descendants, end_orphans, marked};

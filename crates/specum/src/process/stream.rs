@@ -17,7 +17,6 @@ use std::thread;
 use specum_core::verify::Ended;
 
 use super::{LAST_WORDS, Tail, WhenInterrupted, family, how_it_ended, not_started};
-use crate::process::{MARK, Mark};
 
 /// The longest line that is given back whole. Agents put whole files into one.
 const MAX_LINE: usize = 4 * 1024 * 1024;
@@ -80,15 +79,13 @@ enum Part {
 pub fn stream(
     mut command: Command,
     input: &[u8],
-    mark: &Mark,
     log: &Arc<File>,
     handle: &Handle,
     mut read: impl FnMut(Printed<'_>),
 ) -> Streamed {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env(MARK, mark.value());
-    let mut child = match family::start(&mut command, WhenInterrupted::End) {
-        Ok(child) => child,
+    let (mut child, mark) = match family::start(&mut command, WhenInterrupted::End) {
+        Ok(started) => started,
         Err(error) => {
             return Streamed { ended: not_started(&command, &error), stderr: Vec::new() };
         }
@@ -124,7 +121,7 @@ pub fn stream(
     handle.pid.store(0, Ordering::SeqCst);
     family::end(pid);
     family::forget(pid);
-    family::end_left_by(Some(mark), family::running() == 0);
+    family::end_left_by(mark.as_ref(), family::running() == 0);
     while open_pipes > 0 {
         match incoming.recv_timeout(LAST_WORDS) {
             Ok(Part::Line(line)) => read(Printed::Line(&line)),

@@ -216,7 +216,7 @@ impl Executor<'_> {
         let spec = &self.workspace.spec;
         let message = format!("{} {}", spec.name, opened.key.id);
         let reference = work_reference(spec, &opened.key.id);
-        let commit = worktree.git.keep(&worktree.base, changed, &reference, &message)?;
+        let commit = worktree.git.keep(Some(&worktree.base), changed, &reference, &message)?;
         self.workspace.store.lock()?.record(Entry::Ready {
             task: opened.key.clone(),
             attempt: opened.attempt,
@@ -251,10 +251,19 @@ impl Executor<'_> {
             }
         };
         let paths = git.differing(&tree)?;
+        // Looked at before anything is announced: what is in the tree by the
+        // next record is taken out again if we are killed.
+        let theirs = git.changed()?;
+        if let Some(path) = paths.iter().find(|path| theirs.contains(path)) {
+            let reason = format!("{path} has changes in the tree that are not committed");
+            return self.set_aside(opened, reason, "", began, &report);
+        }
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         let entry = Entry::Integrating { task, attempt, paths: paths.clone() };
         self.workspace.store.lock()?.record(entry)?;
         if let Err(error) = git.put_in(&tree) {
+            let task = opened.key.clone();
+            self.workspace.store.lock()?.record(Entry::TakenOut { task })?;
             let reason = format!("it does not fit into the tree: {error}");
             return self.set_aside(opened, reason, "", began, &report);
         }
@@ -268,7 +277,7 @@ impl Executor<'_> {
         if judged.verdict.passed() {
             git.delete_reference(&work_reference(&self.workspace.spec, &opened.key.id))?;
         } else {
-            git.take_out(&paths)?;
+            recover::take_out(self.workspace, git, &opened.key, &paths)?;
         }
         self.tell_verdict(&judged, began, &report);
         Ok(None)

@@ -51,8 +51,8 @@ pub(super) struct Dispatcher<'a> {
     announced: Option<Millis>,
     /// Who was started last.
     last: Option<usize>,
-    /// The state file as we saw it last.
-    seen: Option<Seen>,
+    /// The state file as we saw it last, if we have looked.
+    seen: Option<Option<Seen>>,
 }
 
 /// Tells one version of a file from another: every write is a rename.
@@ -179,19 +179,19 @@ impl<'a> Dispatcher<'a> {
             #[cfg(unix)]
             inode: std::os::unix::fs::MetadataExt::ino(&file),
         });
-        if seen == self.seen {
+        if self.seen.as_ref() == Some(&seen) {
             return;
         }
         match self.workspace.store.read_state() {
             // The executor ends the loop too, when every box is ticked.
-            None if self.workspace.was_cancelled() => self.stop_now(Outcome::Cancelled),
+            None if !self.workspace.is_complete() => self.stop_now(Outcome::Cancelled),
             Some(Ok(state)) if !owner::is_this_run(&state) => self.stop_now(Outcome::TakenOver),
             Some(Ok(state)) if state.awaiting_approval && state.blocked.is_none() => {
                 self.stop_now(Outcome::Paused);
             }
             None | Some(_) => {}
         }
-        self.seen = seen;
+        self.seen = Some(seen);
     }
 
     /// Gives those who need an agent one, if one can work.

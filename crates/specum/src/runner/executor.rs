@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 use std::time::{Duration, Instant};
 
@@ -25,7 +24,7 @@ use crate::attempt::{self, AttemptError, By, Judged, Opened, Workspace};
 use crate::files::FileError;
 use crate::git::Git;
 use crate::logs;
-use crate::process::{self, Handle, Mark, Printed};
+use crate::process::{self, Handle, Printed};
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
@@ -175,7 +174,6 @@ impl Executor<'_> {
         place: &Place<'_>,
         index: usize,
     ) -> Result<(Next, Report), RunError> {
-        static STARTS: AtomicU64 = AtomicU64::new(1);
         let agent = self.options.agents[index].as_ref();
         let (task, attempt, slot) = (opened.key.clone(), opened.attempt, place.slot);
         let spec = &self.workspace.spec;
@@ -195,8 +193,7 @@ impl Executor<'_> {
             log: Some(log_path.to_string_lossy().into_owned()),
         });
         let began = Instant::now();
-        let mark = Mark::new(&spec.dir, STARTS.fetch_add(1, Ordering::Relaxed));
-        let report = self.stream(command, agent, (slot, opened), &mark, &Arc::new(log));
+        let report = self.stream(command, agent, (slot, opened), &Arc::new(log));
         let changed = report.trouble.is_some() && self.has_changes(opened, place)?;
         let (reply, answer) = mpsc::channel();
         self.say(Message::Ended(Ended {
@@ -252,7 +249,6 @@ impl Executor<'_> {
         (command, input): (Command, Vec<u8>),
         agent: &dyn Agent,
         (slot, opened): (Slot, &Opened),
-        mark: &Mark,
         log: &Arc<std::fs::File>,
     ) -> Report {
         let handle = Handle::default();
@@ -265,7 +261,7 @@ impl Executor<'_> {
         let mut reader = agent.reader();
         let mut pulse = Instant::now();
         let mut answered = false;
-        let streamed = process::stream(command, &input, mark, log, &handle, |printed| {
+        let streamed = process::stream(command, &input, log, &handle, |printed| {
             let signs = match printed {
                 Printed::Line(line) => reader.line(line),
                 Printed::Noise => Vec::new(),

@@ -15,6 +15,7 @@ use super::beside::{
     changed_in, part, work_reference, work_references, worktree_name, worktrees_dir,
 };
 use crate::attempt::{History, Launched, Opened, Workspace};
+use crate::files::FileError;
 use crate::git::Git;
 use crate::logs;
 use crate::process;
@@ -32,14 +33,17 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     if let Some((task, paths)) = history.half_integrated() {
         take_out(workspace, git, task, paths)?;
     }
-    for opened in workspace.open_attempts()? {
-        if history.launched(&opened) == Some(Launched::InTree) {
-            let left = workspace.left_by(&opened)?;
-            keep(workspace, git, &opened, &left)?;
-            git.take_out(&left)?;
-        }
+    let unsettled = history.unsettled();
+    for (opened, _) in unsettled.iter().filter(|(_, place)| *place == Launched::InTree) {
+        let left = workspace.left_by(opened)?;
+        keep(workspace, git, opened, &left)?;
+        git.take_out(&left)?;
     }
-    put_away_worktrees(workspace, git)?;
+    put_away_worktrees(workspace, git, &unsettled)?;
+    for (opened, _) in unsettled {
+        let (task, attempt) = (opened.key, opened.attempt);
+        workspace.store.lock()?.record(Entry::Cleared { task, attempt })?;
+    }
     forget_work_that_is_in(workspace, git)
 }
 
@@ -76,7 +80,10 @@ pub(super) fn keep(
     opened: &Opened,
     changed: &[String],
 ) -> Result<(), RunError> {
-    let Some(base) = git.head().filter(|_| !changed.is_empty()) else { return Ok(()) };
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let base = git.head();
     let spec = &workspace.spec;
     let (task, attempt) = (&opened.key, opened.attempt);
     let name = format!("{}{}-{attempt}", kept_references(spec), part(&task.id));
@@ -86,7 +93,7 @@ pub(super) fn keep(
         .find(|reference| !taken.contains(reference))
         .expect("some number is free");
     let message = format!("{} {} attempt {attempt}, not finished", spec.name, task.id);
-    git.keep(&base, changed, &reference, &message)?;
+    git.keep(base.as_deref(), changed, &reference, &message)?;
     let entry = Entry::Kept { task: task.clone(), attempt, reference };
     workspace.store.lock()?.record(entry)?;
     Ok(())
@@ -96,29 +103,32 @@ fn kept_references(spec: &Spec) -> String {
     format!("refs/specum/{}/kept/", part(&spec.name))
 }
 
-fn put_away_worktrees(workspace: &Workspace, git: &Git) -> Result<(), RunError> {
+fn put_away_worktrees(
+    workspace: &Workspace,
+    git: &Git,
+    unsettled: &[(Opened, Launched)],
+) -> Result<(), RunError> {
     let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
-    let journal = workspace.store.read_journal()?;
-    let history = History(&journal);
-    let open = workspace.open_attempts()?;
     for worktree in git.worktrees_below(&dir)? {
         let name = worktree.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let opened = open.iter().find(|opened| name.as_ref() == Some(&worktree_name(opened)));
-        // Nobody has worked there yet, or what has passed there is kept already.
-        let is_lost = |opened: &&Opened| {
-            history.launched(opened).is_some() && history.ready(opened).is_none()
-        };
-        if let Some(opened) = opened.filter(is_lost) {
-            let there = Git { root: worktree.path.clone() };
+        let opened = unsettled
+            .iter()
+            .map(|(opened, _)| opened)
+            .find(|opened| name.as_ref() == Some(&worktree_name(opened)));
+        // What has passed there is kept already. One that git was only about to
+        // make has nothing in it, and git does not look into it.
+        let there = Git { root: worktree.path.clone() };
+        if let Some(opened) = opened.filter(|_| there.head().is_some()) {
             let base = opened.base().unwrap_or("HEAD");
             let changed = changed_in(&there, base, workspace)?;
             keep(workspace, &there, opened, &changed)?;
         }
         git.remove_worktree(&worktree.path)?;
     }
-    // One that was half made is a directory and nothing else.
+    // What git does not know of any more has no work in it that we could keep.
     for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-        git.remove_worktree(&entry.path())?;
+        let path = entry.path();
+        fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
     }
     // Gone with its last worktree; one that is not there is none to miss.
     let _ = fs::remove_dir(&dir);

@@ -48,6 +48,9 @@ mod bad_input;
 /// Faults of earlier loops, by number.
 mod faults;
 
+/// `specum run`: killed, interrupted, in groups, and beside others.
+mod run;
+
 /// What people and scripts type.
 mod verbs;
 

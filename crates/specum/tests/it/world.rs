@@ -54,6 +54,24 @@ impl World {
         world
     }
 
+    /// Another project with the same files.
+    pub(crate) fn copy(&self) -> World {
+        fn copy(from: &Path, to: &Path) {
+            fs::create_dir_all(to).expect("a new directory");
+            for entry in fs::read_dir(from).expect("a directory").flatten() {
+                let (from, to) = (entry.path(), to.join(entry.file_name()));
+                if from.is_dir() {
+                    copy(&from, &to);
+                } else {
+                    fs::copy(&from, &to).expect("a regular file");
+                }
+            }
+        }
+        let world = World::empty();
+        copy(&self.root, &world.root);
+        world
+    }
+
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }
