@@ -51,6 +51,9 @@ mod faults;
 /// `specum run`: killed, interrupted, in groups, and beside others.
 mod run;
 
+/// `specum run` with the real hosts.
+mod run_hosts;
+
 /// What people and scripts type.
 mod verbs;
 
