@@ -22,6 +22,9 @@ pub struct Budget {
     /// Longest time of work, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_millis: Option<u64>,
+    /// The iteration at which the loop stops, if a person has chosen it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u64>,
     /// Tokens used.
     pub tokens: u64,
     /// Dollars spent.

@@ -253,8 +253,7 @@ impl Loop<'_> {
         let state = &mut self.state;
         let total = self.file.tasks.len();
         let cap = state.max_global_iterations;
-        let known = state.total_tasks.unwrap_or(total);
-        let was_default = cap == State::default_global_cap(known, state.max_task_iterations);
+        let chosen = state.budget.max_iterations == Some(cap);
         let spent = state.global_iteration >= cap;
         let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
@@ -264,6 +263,7 @@ impl Loop<'_> {
         state.driver = start.driver;
         state.owner = start.owner;
         let budget = &mut state.budget;
+        budget.max_iterations = start.max_global_iterations.or(budget.max_iterations);
         budget.max_tokens = start.max_tokens.or(budget.max_tokens);
         budget.max_cost = start.max_cost.or(budget.max_cost);
         budget.max_millis = start.max_millis.or(budget.max_millis);
@@ -272,7 +272,7 @@ impl Loop<'_> {
             Some(cap) => cap,
             // Scripts start a run again and again; only a person who names a
             // higher cap lets it go on.
-            None if by_run && (spent || !was_default) => cap,
+            None if by_run && (spent || chosen) => cap,
             // Counters are never set back, so that starting again cannot hide
             // how often something failed; a spent cap is moved on instead.
             None if spent => (state.global_iteration + room).min(state::MAX_COUNT),

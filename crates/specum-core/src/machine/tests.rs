@@ -145,6 +145,11 @@ fn a_cap_that_nobody_chose_grows_with_the_plan() {
     let Event::Start(start) = by_run(None) else { unreachable!() };
     world.happen(Event::Start(Start { owner: start.owner, ..options }));
     assert_eq!(world.state.max_global_iterations, 300);
+    // A person adds to it while it is being worked.
+    world.text.extend_from_slice(b"- [ ] 1.4 d\n");
+    world.fail(0);
+    world.happen(by_run(None));
+    assert_eq!(world.state.max_global_iterations, 400);
 }
 
 #[test]

@@ -127,6 +127,15 @@ fn time_is_a_cap_too_and_ends_a_running_agent() {
 }
 
 #[test]
+fn time_runs_on_while_a_limit_is_waited_for() {
+    let stage = Stage::new(two());
+    stage.agent("claude", claude::fails("rate_limit", 429, "try again in 90 days"));
+    let why = stage.hasty(&["--max-time", "10m"]).ends(6, "capped");
+    assert!(why.contains("(--max-time)"), "{why}");
+    assert_eq!(stage.calls("claude"), 1);
+}
+
+#[test]
 fn a_task_has_so_many_attempts_and_a_person_gives_it_more() {
     let stage = Stage::new(two());
     stage.agent("claude", claude::complete(10, 0.1));
