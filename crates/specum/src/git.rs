@@ -189,39 +189,47 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Commits these paths and nothing else, and gives the id of the commit;
-    /// `None` if none of them has changed. Paths that the user ignores are
-    /// committed too: whoever names them means them.
-    pub fn commit(&self, paths: &[String], message: &str) -> Result<Option<String>, GitError> {
+    /// Commits these paths and nothing else, and gives the id of the commit,
+    /// `None` if none of them has changed, and what is uncommitted afterwards.
+    /// Paths that the user ignores are committed too: whoever names them means
+    /// them.
+    pub fn commit(
+        &self,
+        paths: &[String],
+        message: &str,
+    ) -> Result<(Option<String>, Vec<String>), GitError> {
         let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-        // git refuses the whole list for one path it does not know: one that is
-        // deleted and committed, or was staged and is gone.
         let listed = |keep: &dyn Fn(&String) -> bool| -> Vec<u8> {
             let kept: Vec<&str> =
                 paths.iter().filter(|path| keep(path)).map(String::as_str).collect();
             kept.join("\0").into_bytes()
         };
-        let before = self.changed()?;
-        let known = |path: &String| {
-            before.contains(path) || self.root.join(path).symlink_metadata().is_ok()
+        // A file whose place a folder has taken goes with what is in the folder;
+        // by its own name git would look for a repository there.
+        let is_folder = |path: &String| {
+            let path = self.root.join(path);
+            path.symlink_metadata().is_ok_and(|data| data.is_dir()) && !path.join(".git").exists()
         };
-        let list = listed(&known);
-        if list.is_empty() {
-            return Ok(None);
+        // Only what is there: git refuses the whole list for one path that it
+        // knows no more, such as one whose deletion is staged.
+        let is_there = |path: &String| self.root.join(path).symlink_metadata().is_ok();
+        let list = listed(&|path| is_there(path) && !is_folder(path));
+        if !list.is_empty() {
+            self.write(&[&["add", "--all", "--force"], &from_list[..]].concat(), &list)?;
+            failpoint::reached("after git add");
         }
-        self.write(&[&["add", "--all", "--force"], &from_list[..]].concat(), &list)?;
-        failpoint::reached("after git add");
         let changed = self.changed()?;
-        let list = listed(&|path| changed.contains(path));
+        let list = listed(&|path| changed.contains(path) && !is_folder(path));
         if list.is_empty() {
-            return Ok(None);
+            return Ok((None, changed));
         }
         self.write(
             &[&["commit", "--quiet", "--only", "-m", message], &from_list[..]].concat(),
             &list,
         )?;
         failpoint::reached("after git commit");
-        Ok(self.head())
+        let status = self.status()?;
+        Ok((status.head, status.changed))
     }
 
     /// Lets the repository overlook specum's own files.

@@ -73,8 +73,7 @@ impl Workspace {
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files(git));
         let (id, run) = match git.commit(&paths, &self.message(opened)) {
-            Ok(id) => {
-                let now = git.changed()?;
+            Ok((id, now)) => {
                 // Not the spec's own files: a neighbour's verdict, or a person,
                 // may have written them since, and the next commit takes them.
                 let left = passed.changed.iter().filter(|path| now.contains(path)).cloned();
