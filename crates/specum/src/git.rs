@@ -208,13 +208,18 @@ impl Git {
     /// Commits these paths and nothing else. Paths that the user ignores are
     /// committed too: whoever names them means them.
     pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
-        // A nested repository is a directory to git, and stays where it is.
+        // A folder that has taken the place of a file comes with what is in it;
+        // by its own name git would look for a repository there. A nested
+        // repository stays where it is.
+        let is_folder =
+            |path: &str| self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
         let list = |paths: &[String]| -> Vec<u8> {
             let files: Vec<&str> =
-                paths.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
+                paths.iter().map(String::as_str).filter(|path| !is_folder(path)).collect();
             files.join("\0").into_bytes()
         };
-        self.write(&["update-index", "--add", "--remove", "-z", "--stdin"], &list(paths))?;
+        let stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+        self.write(&stage, &list(paths))?;
         failpoint::reached("after staging");
         let commit = |paths: &[String]| {
             let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];

@@ -4,6 +4,7 @@
 //! Nothing here touches the user's index or files but [`Git::put_in`] and
 //! [`Git::take_out`], and these only the paths of one task.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -97,7 +98,9 @@ impl Git {
         self.write_in(index, &["read-tree", base.unwrap_or("--empty")], &[])?;
         // A nested repository is a directory to git and cannot be kept so.
         let list = joined(paths.iter().filter(|path| !path.ends_with('/')));
-        self.write_in(index, &["update-index", "--add", "--remove", "-z", "--stdin"], &list)?;
+        // Replaced, because a folder may have taken the place of a file.
+        let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+        self.write_in(index, &update, &list)?;
         let tree = self.write_in(index, &["write-tree"], &[])?;
         let mut args = vec!["commit-tree", &tree, "-m", message];
         args.extend(base.iter().flat_map(|base| ["-p", base]));
@@ -153,27 +156,40 @@ impl Git {
     /// HEAD does not have is deleted, and with it every folder that it leaves
     /// empty.
     pub fn take_out(&self, paths: &[String]) -> Result<(), GitError> {
-        // What git does not know by now is not there for `restore` to find.
-        let known = self.known(paths)?;
-        if !known.is_empty() {
-            let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-            let restore: &[&str] = match self.head() {
-                Some(_) => &["restore", "--source=HEAD", "--staged", "--worktree"],
-                None => &["rm", "--cached", "--quiet", "--force"],
-            };
-            self.write(&[restore, &from_list[..]].concat(), &joined(known.iter()))?;
-        }
         let status = self.status()?;
-        for path in paths.iter().filter(|path| status.changed.contains(path)) {
+        let at_head = match &status.head {
+            Some(head) => self.read(&["ls-tree", "-r", "--name-only", "-z", head])?,
+            None => String::new(),
+        };
+        let at_head: HashSet<&str> = at_head.split('\0').collect();
+        let in_index = self.read(&["ls-files", "-z"])?;
+        let in_index: HashSet<&str> = in_index.split('\0').collect();
+        let (old, new): (Vec<&String>, Vec<&String>) =
+            paths.iter().partition(|path| at_head.contains(path.as_str()));
+        let (staged, other): (Vec<&String>, Vec<&String>) =
+            new.into_iter().partition(|path| in_index.contains(path.as_str()));
+        // Those first: a folder may stand where a file was, or a file where a
+        // folder was. What git overlooks is not ours.
+        for path in staged.iter().chain(other.iter().filter(|path| status.changed.contains(path))) {
             self.delete(path)?;
+        }
+        let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        if !staged.is_empty() {
+            let forget = ["rm", "--cached", "--quiet", "--force", "--ignore-unmatch"];
+            self.write(&[&forget, &from_list[..]].concat(), &joined(staged.into_iter()))?;
+        }
+        if !old.is_empty() {
+            let restore = ["restore", "--source=HEAD", "--staged", "--worktree"];
+            self.write(&[&restore, &from_list[..]].concat(), &joined(old.into_iter()))?;
         }
         Ok(())
     }
 
     fn delete(&self, path: &str) -> Result<(), GitError> {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
         let file = self.root.join(path);
         match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if !matches!(error.kind(), NotFound | NotADirectory) => {
                 return Err(FileError::new("remove", &file, error).into());
             }
             _ => {}
@@ -185,22 +201,6 @@ impl Git {
             }
         }
         Ok(())
-    }
-
-    /// Which of these paths are in the index or at HEAD.
-    fn known(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
-        let mut known: Vec<String> = Vec::new();
-        let mut lists = vec![self.read(&["ls-files", "-z"])?];
-        if let Some(head) = self.head() {
-            lists.push(self.read(&["ls-tree", "-r", "--name-only", "-z", &head])?);
-        }
-        for list in lists {
-            let there: std::collections::HashSet<&str> = list.split('\0').collect();
-            known.extend(paths.iter().filter(|path| there.contains(path.as_str())).cloned());
-        }
-        known.sort();
-        known.dedup();
-        Ok(known)
     }
 
     /// The references below a prefix.

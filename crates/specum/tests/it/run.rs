@@ -7,6 +7,12 @@
 /// `kill -9` at every step.
 mod crash;
 
+/// Worktrees, and their way into the tree.
+mod groups;
+
+/// Who else wants the spec.
+mod owner;
+
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;
 

@@ -1,0 +1,216 @@
+//! Who works a spec while a run does, and what a person does to it meanwhile.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{
+    Listener, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned, send, told,
+};
+use crate::world::{World, call, fifo};
+
+const TWO: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n";
+
+/// An agent that says its task and works once its gate is opened.
+const HELD: &str = "echo $id > $HOME/line; cat $HOME/gate; echo x > $id.txt; echo TASK_COMPLETE\n";
+
+/// A run whose first agent is at work and waits.
+struct Held {
+    world: World,
+    agent: String,
+    run: std::process::Child,
+    line: Listener,
+}
+
+impl Held {
+    fn with(tasks: &str, script: &str) -> Held {
+        let world = planned(tasks);
+        let agent = agent(&world, script);
+        let mut line = Listener::new(&world, "line");
+        fifo(&world.home().join("gate"));
+        let run = at_work(&world, &agent, &[]);
+        assert_eq!(line.line(), "1.1");
+        Held { world, agent, run, line }
+    }
+
+    /// Lets the agent go that waits.
+    fn open(&self) {
+        drop(fs::File::options().write(true).open(self.world.home().join("gate")).unwrap());
+    }
+
+    fn end(&mut self) -> Option<i32> {
+        self.run.wait().unwrap().code()
+    }
+
+    fn edit(&self, from: &str, to: &str) {
+        let text = self.world.read(TASKS);
+        assert!(text.contains(from), "{text}");
+        self.world.write(TASKS, text.replace(from, to));
+    }
+}
+
+#[test]
+fn two_runs_do_not_work_one_spec() {
+    let mut held = Held::with(TWO, HELD);
+    let pid = held.run.id().to_string();
+    for args in [&[][..], &["--take-over"]] {
+        let second = call(command_run(&held.world, &held.agent, args), b"");
+        second.exits(5);
+        assert!(second.stderr.contains(&format!("process {pid}")), "{}", second.stderr);
+    }
+    held.open();
+    assert_eq!(held.line.line(), "1.2");
+    held.open();
+    assert_eq!(held.end(), Some(0), "the first one has not noticed");
+    assert_eq!(committed(&held.world), ["1.1", "1.2"]);
+    nothing_is_left(&held.world);
+}
+
+#[test]
+fn a_session_does_not_begin_what_a_run_works() {
+    let mut held = Held::with(TWO, HELD);
+    let refused = held.world.specum(&["implement"]);
+    assert!(refused.exits(5).stderr.contains("is worked by `specum run`"), "{}", refused.stderr);
+    held.world.stop().silent();
+    let state = held.world.read_state();
+    assert_eq!(state["owner"]["process"]["pid"], held.run.id(), "{state}");
+    send(&held.run, Signal::INT);
+    assert_eq!(held.end(), Some(130));
+    held.world.specum(&["implement"]).exits(0);
+}
+
+#[test]
+fn a_session_keeps_its_spec_unless_it_is_taken_over_and_has_it_back_afterwards() {
+    let world = planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    let script = "test $id = 1.1 || { echo $id > $HOME/line; sleep 600; }\n\
+                  echo x > $id.txt; echo TASK_COMPLETE\n";
+    let agent = agent(&world, script);
+    world.specum(&["implement"]).exits(0);
+    assert!(world.stop().reason().starts_with("Continue"), "the session owns it now");
+    let refused = call(command_run(&world, &agent, &[]), b"");
+    refused.exits(5);
+    assert!(refused.stderr.contains("session test-session"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--take-over"), "{}", refused.stderr);
+    let mut line = Listener::new(&world, "line");
+    let mut run = at_work(&world, &agent, &["--take-over"]);
+    assert_eq!(line.line(), "1.2");
+    world.stop_again().silent();
+    send(&run, Signal::INT);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let reason = world.stop().reason();
+    assert!(reason.contains("- [ ] 1.2"), "the session goes on where the run was: {reason}");
+    let other = world.hook("stop", &json!({"session_id": "another"}));
+    other.silent();
+}
+
+#[test]
+fn hooks_inside_an_agent_of_a_run_say_nothing() {
+    let input = json!({"session_id": "s", "cwd": ".", "stop_hook_active": false});
+    let script = format!(
+        "for hook in stop session-start subagent-stop pre-tool-use; do\n\
+         printf '%s' '{input}' | {} hook $hook >> $HOME/said 2>&1; done\n\
+         echo x > $id.txt; echo TASK_COMPLETE\n",
+        crate::world::SPECUM
+    );
+    let world = planned(TWO);
+    let agent = agent(&world, &script);
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(fs::read_to_string(world.home().join("said")).unwrap(), "");
+    assert!(!world.path("specs/test-spec/.ralph-hook.json").exists(), "and remember nothing");
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+}
+
+#[test]
+fn a_box_that_somebody_ticks_meanwhile_is_opened_again_and_worked() {
+    let mut held = Held::with(TWO, HELD);
+    held.edit("- [ ] 1.2", "- [x] 1.2");
+    held.open();
+    assert_eq!(held.line.line(), "1.2", "nobody has done it");
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    assert_eq!(committed(&held.world), ["1.1", "1.2"]);
+    let journal = held.world.read(super::JOURNAL);
+    assert!(journal.contains("\"unticked\":[\"1.2\"]"), "{journal}");
+}
+
+#[test]
+fn a_box_that_somebody_ticks_while_its_own_agent_works_is_ticked_once() {
+    let mut held = Held::with(TWO, HELD);
+    held.edit("- [ ] 1.1", "- [x] 1.1");
+    held.open();
+    assert_eq!(held.line.line(), "1.2");
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    assert_eq!(committed(&held.world), ["1.1", "1.2"]);
+    nothing_is_left(&held.world);
+}
+
+#[test]
+fn a_task_that_is_added_meanwhile_is_worked_in_its_place() {
+    let mut held = Held::with(TWO, HELD);
+    held.edit("- [ ] 1.2 b\n", "- [ ] 1.5 between\n- [ ] 1.2 b\n- [ ] 1.9 last\n");
+    for next in ["1.5", "1.2", "1.9"] {
+        held.open();
+        assert_eq!(held.line.line(), next);
+    }
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    assert_eq!(committed(&held.world), ["1.1", "1.5", "1.2", "1.9"]);
+    nothing_is_left(&held.world);
+}
+
+#[test]
+fn a_task_that_is_deleted_while_its_agent_works_costs_only_its_attempt() {
+    let mut held = Held::with(TWO, HELD);
+    held.edit("- [ ] 1.1 a\n", "");
+    held.open();
+    assert_eq!(held.line.line(), "1.2");
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    assert_eq!(committed(&held.world), ["1.2"], "what nobody wants is not committed");
+    assert_eq!(held.world.git(&["status", "--porcelain"]), "?? 1.1.txt\n", "nor thrown away");
+}
+
+#[test]
+fn a_task_of_a_group_that_is_deleted_does_not_disturb_the_others() {
+    let plan = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n";
+    let script = "test $id != 1.1 || { echo $id > $HOME/line; cat $HOME/gate; }\n\
+                  echo x > $id.txt; echo TASK_COMPLETE\n";
+    let mut held = Held::with(plan, script);
+    held.edit("- [ ] 1.1 [P] a\n", "");
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    assert_eq!(committed(&held.world), ["1.2", "1.3"]);
+    assert_eq!(told(&held.world, "completed"), 1);
+    nothing_is_left(&held.world);
+}
+
+#[test]
+fn a_task_that_moves_while_its_group_works_is_found_again() {
+    let plan = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
+    let script = "test $id != 1.1 || { echo $id > $HOME/line; cat $HOME/gate; }\n\
+                  echo x > $id.txt; echo TASK_COMPLETE\n";
+    let mut held = Held::with(plan, script);
+    held.edit(plan, "- [ ] 0.9 new\n- [ ] 1.2 [P] b\n- [ ] 1.1 [P] a\n");
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    let mut commits = committed(&held.world);
+    commits.sort();
+    assert_eq!(commits, ["0.9", "1.1", "1.2"]);
+    nothing_is_left(&held.world);
+}
+
+#[test]
+fn a_state_that_was_spoilt_meanwhile_does_not_end_the_run_in_the_dark() {
+    let mut held = Held::with(TWO, HELD);
+    held.world.write("specs/test-spec/.ralph-state.json", "{");
+    held.open();
+    let code = held.end();
+    assert_ne!(code, Some(0));
+    held.world.raw_state("{");
+    fs::write(held.world.home().join("agent.sh"), "echo TASK_COMPLETE\n").unwrap();
+    call(command_run(&held.world, &held.agent, &["--allow-dirty"]), b"").exits(0);
+    assert_eq!(held.world.read(TASKS).matches("- [x]").count(), 2);
+    let _: Value = json!(code);
+}
