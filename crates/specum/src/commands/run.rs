@@ -140,6 +140,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     if args.dry_run {
         return dry_run(&workspace, &options, args.json);
     }
+    workspace.store.survive_power_cuts();
     let mut reporter = report::to_stdout(args.json);
     let outcome = runner::run(&workspace, &options, reporter.as_mut())?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
