@@ -30,7 +30,10 @@ pub(crate) struct Call {
 impl World {
     /// An empty project: a `specs` directory and nothing in it.
     pub(crate) fn empty() -> World {
-        let place = tempfile::tempdir().expect("a temporary directory");
+        World::at(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    fn at(place: tempfile::TempDir) -> World {
         let base = fs::canonicalize(place.path()).expect("it is there");
         let world = World { _place: place, root: base.join("project"), home: base.join("home") };
         fs::create_dir_all(world.root.join("specs")).expect("a new directory");
@@ -54,7 +57,8 @@ impl World {
         world
     }
 
-    /// Another project with the same files.
+    /// Another project with the same files, in memory where that is possible:
+    /// for tests that need hundreds of them.
     pub(crate) fn copy(&self) -> World {
         fn copy(from: &Path, to: &Path) {
             fs::create_dir_all(to).expect("a new directory");
@@ -67,7 +71,8 @@ impl World {
                 }
             }
         }
-        let world = World::empty();
+        let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let world = World::at(place.expect("a temporary directory"));
         copy(&self.root, &world.root);
         world
     }
