@@ -64,7 +64,9 @@ impl GitError {
     pub fn means_no_repository(&self) -> bool {
         match self {
             GitError::Said { message, .. } => {
-                message.contains("not a git repository") || message.starts_with("git: ")
+                message.contains("not a git repository")
+                    || message.contains("cannot change to")
+                    || message.starts_with("git: ")
             }
             GitError::File(_) => false,
         }
@@ -302,7 +304,10 @@ impl Git {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("git");
         command
-            .current_dir(&self.root)
+            // Not as its working directory: for that our own process would have
+            // to be copied first, which takes longer the more it holds.
+            .arg("-C")
+            .arg(&self.root)
             // Paths are paths: `:(top)` or `*` in a file name are no patterns.
             .arg("--literal-pathspecs")
             // A file system monitor would outlive us as a daemon, and so would

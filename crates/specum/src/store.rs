@@ -399,7 +399,8 @@ impl Locked<'_> {
         match &changes.state {
             StateChange::Keep => {}
             StateChange::Write(object) => {
-                self.store.replace(&self.store.state_path(), &state::render_object(object))?;
+                // If the disk loses it, the journal has it.
+                files::write(&self.store.state_path(), &state::render_object(object))?;
             }
             StateChange::Delete => {
                 files::remove(&self.store.state_path())?;
@@ -490,8 +491,13 @@ impl Locked<'_> {
 
     fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
         let at = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-        // What only tells is on the disk with the next change that counts.
-        let durability = if changes.is_some() { self.store.durability } else { Durability::Fast };
+        // A verdict counts; what only tells is on the disk with the next one.
+        let durability = match &changes {
+            Some(changes) if !changes.tasks.is_empty() || !changes.notes.is_empty() => {
+                self.store.durability
+            }
+            _ => Durability::Fast,
+        };
         let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
         Ok(files::append_line(&self.store.journal_path(), &record.render(), durability)?)
     }
