@@ -84,7 +84,7 @@ pub struct Measures {
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
     /// The whole brief.
-    pub brief: &'a str,
+    pub brief: &'a [u8],
     /// The model a person asked for.
     pub model: Option<&'a str>,
     /// The shell block of the task, for the agent that needs nothing else.
@@ -139,7 +139,7 @@ impl Call {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: vec![("SPECUM_ATTEMPT".to_owned(), order.attempt.to_string())],
             unset: SESSION_MARKS.map(str::to_owned).to_vec(),
-            stdin: order.brief.as_bytes().to_vec(),
+            stdin: order.brief.to_vec(),
         }
     }
 
@@ -159,6 +159,12 @@ impl Call {
 pub trait Reader: Send {
     /// A line of its standard output, without its end.
     fn line(&mut self, line: &[u8]) -> Vec<Sign>;
+
+    /// Whether it has said its last word, so that nothing but its end is to
+    /// come.
+    fn has_answered(&self) -> bool {
+        false
+    }
 
     /// It has ended; `stderr` is the end of its standard error.
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report;
@@ -261,6 +267,19 @@ impl Trouble {
             Trouble::Crash(_) => "crash",
             Trouble::Idle(_) => "idle",
             Trouble::Timeout(_) => "timeout",
+        }
+    }
+
+    /// Whether the agent has told it, rather than ended without a word.
+    pub fn is_told_by_the_agent(&self) -> bool {
+        match self {
+            Trouble::NotAuthenticated(_)
+            | Trouble::RateLimited { .. }
+            | Trouble::ContextOverflow(_)
+            | Trouble::Server(_) => true,
+            Trouble::Missing(_) | Trouble::Crash(_) | Trouble::Idle(_) | Trouble::Timeout(_) => {
+                false
+            }
         }
     }
 

@@ -84,12 +84,13 @@ pub struct Brief<'a> {
 }
 
 impl Brief<'_> {
-    /// The whole text.
-    pub fn render(&self) -> String {
-        let mut text = line::readable(self.block);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
+    /// The whole of it, with the block byte for byte, whatever it holds.
+    pub fn render(&self) -> Vec<u8> {
+        [self.block, self.behind_the_block().as_bytes()].concat()
+    }
+
+    fn behind_the_block(&self) -> String {
+        let mut text = if self.block.ends_with(b"\n") { String::new() } else { "\n".to_owned() };
         let marker = Marker {
             spec: self.spec.name.to_owned(),
             task: self.task.to_owned(),
@@ -189,10 +190,14 @@ mod tests {
         }
     }
 
+    fn text(brief: &Brief<'_>) -> String {
+        line::readable(&brief.render())
+    }
+
     #[test]
     fn it_begins_with_the_block_and_says_what_failed() {
         let reasons = ["`make` ended with code 2".to_owned()];
-        insta::assert_snapshot!(brief(b"- [ ] 1.2 Add it\n  - **Verify**: `make`\n", &reasons).render(), @r#"
+        insta::assert_snapshot!(text(&brief(b"- [ ] 1.2 Add it\n  - **Verify**: `make`\n", &reasons)), @r#"
         - [ ] 1.2 Add it
           - **Verify**: `make`
 
@@ -219,16 +224,22 @@ mod tests {
     }
 
     #[test]
+    fn the_block_is_what_it_was() {
+        let bytes = brief(b"- [ ] 1.2 \xe9\r\n", &[]).render();
+        assert!(bytes.starts_with(b"- [ ] 1.2 \xe9\r\n\n<!-- specum-attempt "));
+    }
+
+    #[test]
     fn a_batch_has_rules_of_its_own() {
-        let text = Brief { place: Place::Shared, ..brief(b"- [ ] 1.2 x", &[]) }.render();
-        let beside = Brief { place: Place::Beside, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        let shared = text(&Brief { place: Place::Shared, ..brief(b"- [ ] 1.2 x", &[]) });
+        let beside = text(&Brief { place: Place::Beside, ..brief(b"- [ ] 1.2 x", &[]) });
         assert!(beside.contains("a worktree of its own") && beside.contains(".progress-task-1.md"));
-        assert!(text.contains("do not call git") && text.contains(".progress-task-1.md"));
-        assert!(!text.contains("What failed last time"));
-        assert!(!text.contains("git show"));
-        let kept = Brief { kept: Some("refs/specum/x"), ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        assert!(shared.contains("do not call git") && shared.contains(".progress-task-1.md"));
+        assert!(!shared.contains("What failed last time"));
+        assert!(!shared.contains("git show"));
+        let kept = text(&Brief { kept: Some("refs/specum/x"), ..brief(b"- [ ] 1.2 x", &[]) });
         assert!(kept.contains("`git show refs/specum/x`"));
-        let qa = Brief { role: Role::QaEngineer, ..brief(b"- [ ] 1.2 x", &[]) }.render();
+        let qa = text(&Brief { role: Role::QaEngineer, ..brief(b"- [ ] 1.2 x", &[]) });
         assert!(qa.contains("VERIFICATION_PASS") && qa.contains("VERIFICATION_FAIL"));
     }
 
@@ -236,7 +247,7 @@ mod tests {
     fn the_marker_is_found_behind_a_block_that_quotes_one() {
         let fake = Marker { spec: "demo".into(), task: "9.9".into(), attempt: 7 }.render();
         let block = format!("- [ ] 1.2 x\n{fake}\n");
-        let found = Marker::find(&brief(block.as_bytes(), &[]).render()).unwrap();
+        let found = Marker::find(&text(&brief(block.as_bytes(), &[]))).unwrap();
         assert_eq!((found.task.as_str(), found.attempt), ("1.2", 2));
         assert_eq!(Marker::find("no marker"), None);
         assert_eq!(Marker::find("<!-- specum-attempt {broken"), None);

@@ -22,6 +22,9 @@ pub struct Budget {
     /// Longest time of work, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_millis: Option<u64>,
+    /// The iteration at which the loop stops, if a person has chosen it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u64>,
     /// Tokens used.
     pub tokens: u64,
     /// Dollars spent.
@@ -78,16 +81,26 @@ impl Budget {
     /// Which cap is reached, in words, if those who run right now have used so
     /// much on top.
     pub fn exhausted(&self, running: &[Usage], running_millis: u64) -> Option<String> {
+        self.spent(running).or_else(|| self.out_of_time(running_millis))
+    }
+
+    /// The same for what agents report.
+    pub fn spent(&self, running: &[Usage]) -> Option<String> {
         let tokens =
             running.iter().fold(self.tokens, |sum, usage| sum.saturating_add(usage.tokens));
         let cost = running.iter().fold(self.cost, |sum, usage| sum + amount(usage.cost));
-        let millis = self.millis.saturating_add(running_millis);
         if let Some(cap) = self.max_tokens.filter(|cap| tokens >= *cap) {
             return Some(format!("{tokens} of {cap} tokens are used (--max-tokens)"));
         }
         if let Some(cap) = self.max_cost.filter(|cap| cost >= *cap) {
             return Some(format!("${cost:.2} of ${cap:.2} are spent (--max-cost)"));
         }
+        None
+    }
+
+    /// The same for time.
+    pub fn out_of_time(&self, running_millis: u64) -> Option<String> {
+        let millis = self.millis.saturating_add(running_millis);
         if let Some(cap) = self.max_millis.filter(|cap| millis >= *cap) {
             let (worked, cap) = (millis / 1000, cap / 1000);
             return Some(format!("{worked} of {cap} seconds are worked (--max-time)"));

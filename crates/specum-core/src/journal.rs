@@ -150,6 +150,15 @@ pub enum Entry {
     RunStarted {
         /// The agents, in the order in which they are asked.
         agents: Vec<String>,
+        /// Which boxes were ticked: those a person may have ticked while nobody
+        /// was at work.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        ticks: String,
+    },
+    /// Boxes that an agent ticked whom nobody got to judge are open again.
+    Unticked {
+        /// The tasks, by name.
+        tasks: Vec<String>,
     },
     /// The run has ended.
     RunEnded {
@@ -322,6 +331,7 @@ impl Entry {
             | Entry::Committed { task, .. } => Some(task),
             Entry::Started { .. }
             | Entry::RunStarted { .. }
+            | Entry::Unticked { .. }
             | Entry::RunEnded { .. }
             | Entry::Waited { .. }
             | Entry::AgentChanged { .. }

@@ -176,8 +176,20 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Due {
         _ if state.global_iteration >= state.max_global_iterations => Due::Capped,
         unit => match state.budget.exhausted(&[], 0) {
             Some(why) => Due::Spent(why),
-            None => Due::Work(unit),
+            None => Due::Work(within(unit, state.max_global_iterations - state.global_iteration)),
         },
+    }
+}
+
+/// As much of a unit as there are iterations left for: each task is one.
+fn within(unit: Unit, left: u64) -> Unit {
+    match (unit, usize::try_from(left)) {
+        (Unit::Parallel(tasks), Ok(1)) => Unit::Sequential(tasks[0]),
+        (Unit::Parallel(mut tasks), Ok(left)) => {
+            tasks.truncate(left);
+            Unit::Parallel(tasks)
+        }
+        (unit, _) => unit,
     }
 }
 
@@ -240,6 +252,10 @@ impl Loop<'_> {
     fn start(&mut self, start: Start) -> Goes {
         let state = &mut self.state;
         let total = self.file.tasks.len();
+        let cap = state.max_global_iterations;
+        let chosen = state.budget.max_iterations == Some(cap);
+        let spent = state.global_iteration >= cap;
+        let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
         state.awaiting_approval = state.blocked.is_some();
         state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
@@ -247,18 +263,20 @@ impl Loop<'_> {
         state.driver = start.driver;
         state.owner = start.owner;
         let budget = &mut state.budget;
+        budget.max_iterations = start.max_global_iterations.or(budget.max_iterations);
         budget.max_tokens = start.max_tokens.or(budget.max_tokens);
         budget.max_cost = start.max_cost.or(budget.max_cost);
         budget.max_millis = start.max_millis.or(budget.max_millis);
         let room = State::default_global_cap(total, state.max_task_iterations);
         state.max_global_iterations = match start.max_global_iterations {
             Some(cap) => cap,
+            // Scripts start a run again and again; only a person who names a
+            // higher cap lets it go on.
+            None if by_run && (spent || chosen) => cap,
             // Counters are never set back, so that starting again cannot hide
             // how often something failed; a spent cap is moved on instead.
-            None if state.global_iteration >= state.max_global_iterations => {
-                (state.global_iteration + room).min(state::MAX_COUNT)
-            }
-            None => state.max_global_iterations.max(room),
+            None if spent => (state.global_iteration + room).min(state::MAX_COUNT),
+            None => cap.max(room),
         };
         Goes::On
     }

@@ -241,7 +241,9 @@ pub fn waiting(due: &Due) -> String {
             )
         }
         Due::Capped => {
-            "All attempts are used. Look into .progress.md, then `specum implement` goes on.".into()
+            "All attempts are used. Look into .progress.md, then `specum implement` goes on, or \
+             `specum run --max-global-iterations` with a higher cap."
+                .into()
         }
         Due::Spent(why) => {
             format!("{why}. Go on with a higher cap: `specum run` takes it as an option.")

@@ -51,7 +51,7 @@ pub struct Run {
 struct Candidate {
     name: String,
     /// Why it is of no use any more.
-    useless: Option<String>,
+    useless: Option<Trouble>,
     /// Until when it has reached a limit, and why.
     limited: Option<(Millis, String)>,
     /// How often in a row it has reached one without naming its end.
@@ -64,8 +64,11 @@ struct Running {
     agent: usize,
     started: Millis,
     last_sign: Millis,
-    in_tool: bool,
+    /// Tools that have not answered yet.
+    tools: u32,
     usage: Usage,
+    /// Whether it has said its last word.
+    answered: bool,
 }
 
 /// Who is to work.
@@ -132,7 +135,8 @@ impl Run {
             Some((agent, (until, why))) => Choice::Wait { agent, until: *until, why: why.clone() },
             None => {
                 let reasons = self.agents.iter().filter_map(|agent| {
-                    agent.useless.as_ref().map(|why| format!("{}: {why}", agent.name))
+                    let trouble = agent.useless.as_ref()?;
+                    Some(format!("{}: {}", agent.name, trouble.message()))
                 });
                 Choice::Nobody(reasons.collect::<Vec<_>>().join("; "))
             }
@@ -145,8 +149,9 @@ impl Run {
             agent,
             started: now,
             last_sign: now,
-            in_tool: false,
+            tools: 0,
             usage: Usage::default(),
+            answered: false,
         };
         self.running.insert(slot, running);
     }
@@ -164,11 +169,20 @@ impl Run {
         match sign {
             // An agent that waits by itself has nothing to show for it.
             Sign::Retrying { .. } => return,
-            Sign::Tool { .. } => running.in_tool = true,
-            Sign::ToolEnded | Sign::Text { .. } => running.in_tool = false,
+            Sign::Tool { .. } => running.tools = running.tools.saturating_add(1),
+            Sign::ToolEnded => running.tools = running.tools.saturating_sub(1),
+            // It has what it waited for, whether or not every tool was told.
+            Sign::Text { .. } => running.tools = 0,
             Sign::Used(usage) => running.usage = *usage,
         }
         running.last_sign = now;
+    }
+
+    /// A running agent has said its last word; what is left is its end.
+    pub fn answered(&mut self, slot: Slot) {
+        if let Some(running) = self.running.get_mut(&slot) {
+            running.answered = true;
+        }
     }
 
     /// What a running agent has used so far.
@@ -181,9 +195,12 @@ impl Run {
         self.running.values().map(|running| running.usage).collect()
     }
 
-    /// Which cap is reached by what is spent and what runs right now.
+    /// Which cap is reached by what is spent and what runs right now. Whoever
+    /// has answered costs nothing more, and what it did is not thrown away.
     pub fn exhausted(&self, budget: &Budget, millis: Millis) -> Option<String> {
-        budget.exhausted(&self.in_use(), millis)
+        let at_work = self.running.values().any(|running| !running.answered);
+        let spent = at_work.then(|| budget.spent(&self.in_use())).flatten();
+        spent.or_else(|| budget.out_of_time(millis))
     }
 
     /// Those who have taken too long.
@@ -194,7 +211,7 @@ impl Run {
             .filter_map(|(slot, running)| {
                 if now - running.started >= patience.task {
                     Some((*slot, Trouble::Timeout(patience.task / 1000)))
-                } else if !running.in_tool && now - running.last_sign >= patience.idle {
+                } else if running.tools == 0 && now - running.last_sign >= patience.idle {
                     Some((*slot, Trouble::Idle(patience.idle / 1000)))
                 } else {
                     None
@@ -227,7 +244,7 @@ impl Run {
                 After::Again
             }
             Trouble::NotAuthenticated(_) | Trouble::Missing(_) => {
-                self.agents[agent].useless = Some(trouble.message());
+                self.agents[agent].useless = Some(trouble.clone());
                 After::Again
             }
             Trouble::Crash(_) | Trouble::Server(_) | Trouble::Idle(_) if !changed => {
@@ -268,11 +285,17 @@ impl Run {
         &self.agents[agent].name
     }
 
-    /// Why an agent is passed over.
-    pub fn why_not(&self, agent: usize) -> String {
+    /// Why an agent is passed over now; `None` if it is not.
+    pub fn why_not(&self, agent: usize, now: Millis) -> Option<String> {
         let agent = &self.agents[agent];
-        let limit = agent.limited.as_ref().map(|(_, why)| why.clone());
-        agent.useless.clone().or(limit).unwrap_or_default()
+        let limit = agent.limited.as_ref().filter(|(until, _)| *until > now);
+        let useless = agent.useless.as_ref().map(Trouble::message);
+        useless.or_else(|| limit.map(|(_, why)| why.clone()))
+    }
+
+    /// Whether a person has to sign an agent in.
+    pub fn is_signed_out(&self, agent: usize) -> bool {
+        matches!(self.agents[agent].useless, Some(Trouble::NotAuthenticated(_)))
     }
 }
 
@@ -393,6 +416,36 @@ mod tests {
         assert_eq!(run.overdue(30_000).len(), 2);
         run.said(1, &Sign::Tool { name: "Bash: make".into() }, 30_000);
         assert_eq!(run.overdue(60_000).pop(), Some((1, Trouble::Timeout(60))));
+    }
+
+    #[test]
+    fn of_two_tools_the_last_one_starts_the_clock() {
+        let mut run = run(&["claude"]);
+        run.started(0, 0, 0);
+        for _ in 0..2 {
+            run.said(0, &Sign::Tool { name: "Bash: make".into() }, 0);
+        }
+        run.said(0, &Sign::ToolEnded, 0);
+        assert_eq!(run.overdue(59_999), []);
+        run.said(0, &Sign::ToolEnded, 20_000);
+        assert_eq!(run.overdue(30_000), [(0, Trouble::Idle(10))]);
+        run.said(0, &Sign::Tool { name: "Bash: make".into() }, 30_000);
+        // The model speaks when it has what it waited for.
+        run.said(0, &Sign::Text { text: "done".into() }, 30_000);
+        assert_eq!(run.overdue(40_000), [(0, Trouble::Idle(10))]);
+    }
+
+    #[test]
+    fn whoever_has_answered_is_not_ended_for_what_it_cost() {
+        let mut run = run(&["claude"]);
+        let budget = Budget { max_tokens: Some(10), max_millis: Some(5), ..Budget::default() };
+        run.started(0, 0, 0);
+        run.answered(0);
+        run.said(0, &Sign::Used(Usage { tokens: 20, cost: None }), 0);
+        assert_eq!(run.exhausted(&budget, 0), None);
+        assert!(run.exhausted(&budget, 5).is_some(), "time is up for everybody");
+        run.started(1, 0, 0);
+        assert!(run.exhausted(&budget, 0).is_some(), "another one still costs");
     }
 
     #[test]

@@ -172,10 +172,16 @@ fn set(settings: &mut Settings, seen: &mut Vec<String>, value: &Value) -> Result
 fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String> {
     let wrong = |what: &str| format!("`{key}` must be {what}, not {value}");
     let text = || text(value).ok_or_else(|| wrong("a text"));
-    let count = || value.as_u64().filter(|n| *n > 0).ok_or_else(|| wrong("a number above 0"));
+    let count = |most: u64| {
+        let what = || wrong(&format!("a number from 1 to {most}"));
+        value.as_u64().filter(|n| (1..=most).contains(n)).ok_or_else(what)
+    };
     let span = || {
-        let span = value.as_u64().map(|seconds| seconds * 1000);
-        span.or_else(|| value.as_str().and_then(duration))
+        // A number alone is seconds, here as there.
+        let span = value.as_u64().map(|seconds| seconds.to_string());
+        span.as_deref()
+            .or_else(|| value.as_str())
+            .and_then(duration)
             .filter(|millis| *millis > 0)
             .ok_or_else(|| wrong("a time such as 90s, 10m or 2h"))
     };
@@ -192,9 +198,9 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         "agent_command" => run.agent_command = Some(text()?),
         "model" => run.model = Some(text()?),
         "worktree_setup" => run.worktree_setup = Some(text()?),
-        "max_task_iterations" => run.max_task_iterations = Some(count()?),
-        "max_global_iterations" => run.max_global_iterations = Some(count()?),
-        "max_tokens" => run.max_tokens = Some(count()?),
+        "max_task_iterations" => run.max_task_iterations = Some(count(1_000)?),
+        "max_global_iterations" => run.max_global_iterations = Some(count(1_000_000)?),
+        "max_tokens" => run.max_tokens = Some(count(u64::MAX)?),
         "recovery_mode" => {
             run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
         }

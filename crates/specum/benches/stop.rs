@@ -5,6 +5,8 @@
 //! The calls of all rows are interleaved, so that a busy machine slows all of
 //! them alike; figures are medians.
 
+mod released;
+
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +31,7 @@ struct Scene {
 
 fn main() {
     let place = tempfile::tempdir().expect("a temporary directory");
-    let released = released_binary();
+    let released = released::binary();
     let plain = PathBuf::from(env!("CARGO_BIN_EXE_specum"));
     let mut rows = vec![Row::new("/bin/true", Path::new("/bin/true"), None)];
     let transcripts = [("1 MB", 1 << 20), ("50 MB", 50 << 20), ("1 GB", 1 << 30)];
@@ -137,27 +139,4 @@ fn write_transcript(path: &Path, bytes: u64) {
         file.write_all(line.as_bytes()).expect("room on the disk");
     }
     file.write_all(b"{\"type\":\"assistant\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"One more done.\"}]}}\n").expect("room on the disk");
-}
-
-/// Builds the binary as it is released.
-fn released_binary() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "dist",
-            "--package",
-            "specum",
-            "--bin",
-            "specum",
-            "--message-format=json-render-diagnostics",
-        ])
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("cargo runs");
-    assert!(output.status.success(), "`cargo dist` failed");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let executable =
-        text.rsplit("\"executable\":\"").next().and_then(|rest| rest.split('"').next());
-    PathBuf::from(executable.expect("cargo names the binary"))
 }

@@ -14,6 +14,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use specum_core::brief::{self, Brief};
@@ -35,7 +37,7 @@ pub use self::history::{Delegation, History, Launched};
 pub use self::judge::{By, Found, Judged};
 use self::tree::Tree;
 use crate::files::FileError;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, Status};
 use crate::process;
 use crate::project::{Project, Spec};
 use crate::store::{Store, StoreError, View};
@@ -58,6 +60,9 @@ pub enum AttemptError {
     /// There is nothing to work.
     #[error("{0} has no tasks.md; write one, `specum check` tells whether it is good")]
     NoTasks(String),
+    /// There is a plan, and nothing in it.
+    #[error("{0}/tasks.md has no tasks; one is a line such as `- [ ] 1.1 Add the parser`")]
+    Empty(String),
     /// No such task.
     #[error("there is no task {0}; `specum status` lists them")]
     NoTask(String),
@@ -104,7 +109,12 @@ pub struct Workspace {
     pub git: Result<Git, String>,
     /// What is to be worked, and how many at once.
     pub scope: Scope,
+    /// The work tree as it was when a commit had just been made.
+    after_commit: Mutex<Option<(Instant, Status)>>,
 }
+
+/// How long a look at the work tree counts as one of this moment.
+const THIS_MOMENT: Duration = Duration::from_millis(100);
 
 /// An attempt that has begun.
 #[derive(Debug, Clone)]
@@ -173,7 +183,18 @@ impl Workspace {
             other => other.map_err(|error| error.to_string()),
         };
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
-        Ok(Workspace { store: Store::of(&spec), git, scope, spec })
+        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit: Mutex::default(), spec })
+    }
+
+    /// Refuses a plan that cannot be worked, or that has nothing to be worked.
+    pub fn refuse_bad_plan(&self) -> Result<(), AttemptError> {
+        let tasks = self.store.read_tasks()?;
+        let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
+        let file = TaskFile::scan(&tasks);
+        if file.tasks.is_empty() {
+            return Err(AttemptError::Empty(self.spec.shown.clone()));
+        }
+        refuse_mistakes(&file)
     }
 
     /// Starts the loop, or starts it again with what it has learned. A state
@@ -186,15 +207,7 @@ impl Workspace {
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
         let file = TaskFile::scan(&tasks);
-        let mistake = check::check(&file)
-            .into_iter()
-            .find(|finding| finding.severity == check::Severity::Error && !file.tasks.is_empty());
-        if let Some(mistake) = mistake {
-            return Err(AttemptError::Mistaken(format!(
-                "line {}: {}",
-                mistake.line, mistake.message
-            )));
-        }
+        refuse_mistakes(&file)?;
         let state = match self.store.read_state() {
             Some(Ok(state)) => state,
             // What was written last is in the journal, so a broken file is no
@@ -220,7 +233,10 @@ impl Workspace {
     /// Opens what is due. Asked twice, it gives the same attempts again.
     pub fn open(&self) -> Result<Next, AttemptError> {
         self.complete_commits()?;
-        let tree = self.tree()?;
+        let tree = match self.remembered() {
+            Some(status) => self.tree_of(status),
+            None => self.tree()?,
+        };
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let Some(state) = view.state.as_ref() else {
@@ -279,6 +295,17 @@ impl Workspace {
             if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
         }
         Ok(Next::Work(opened))
+    }
+
+    /// Keeps a look at the work tree for whoever needs one next.
+    fn remember(&self, status: Status) {
+        *self.after_commit.lock().expect("no holder panics") = Some((Instant::now(), status));
+    }
+
+    /// The last look at the work tree, once, if it is of this moment.
+    fn remembered(&self) -> Option<Status> {
+        let kept = self.after_commit.lock().expect("no holder panics").take();
+        kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
     }
 
     /// Opens what is due and tells a coordinator what to call.
@@ -342,11 +369,8 @@ impl Workspace {
 
     /// What an executor of a session is to read.
     pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
-        self.brief_at(
-            opened,
-            if in_batch { brief::Place::Shared } else { brief::Place::Alone },
-            None,
-        )
+        let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
+        Ok(line::readable(&self.brief_at(opened, place, None)?))
     }
 
     /// What an executor is to read who works at this place. What a check has
@@ -356,7 +380,7 @@ impl Workspace {
         opened: &Opened,
         place: brief::Place,
         shown: Option<&(String, String)>,
-    ) -> Result<String, AttemptError> {
+    ) -> Result<Vec<u8>, AttemptError> {
         let view = self.store.read()?;
         let file = view.file();
         let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
@@ -400,6 +424,13 @@ impl Workspace {
         Ok(History(&journal).last_failure(&opened.key).is_none())
     }
 
+    /// Whether every box is ticked.
+    pub fn is_done(&self) -> Result<bool, AttemptError> {
+        let view = self.store.read()?;
+        let file = view.file();
+        Ok(!file.tasks.is_empty() && file.open().next().is_none())
+    }
+
     /// Whether the loop has ended because every box is ticked.
     pub fn is_complete(&self) -> bool {
         self.store.read_journal().is_ok_and(|journal| History(&journal).is_complete())
@@ -426,6 +457,19 @@ impl Workspace {
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
         history::open_attempt(&self.store.read_journal()?, &task.key())
             .ok_or_else(|| AttemptError::NotOpen(task.name()))
+    }
+}
+
+/// Two tasks that cannot be told apart cannot be worked.
+fn refuse_mistakes(file: &TaskFile<'_>) -> Result<(), AttemptError> {
+    let mistake = check::check(file)
+        .into_iter()
+        .find(|finding| finding.severity == check::Severity::Error && !file.tasks.is_empty());
+    match mistake {
+        Some(found) => {
+            Err(AttemptError::Mistaken(format!("line {}: {}", found.line, found.message)))
+        }
+        None => Ok(()),
     }
 }
 

@@ -26,7 +26,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
@@ -147,7 +147,8 @@ pub fn run() -> ExitCode {
             return ExitCode::from(exit::USAGE);
         }
     };
-    let cli = Cli::parse_from(line);
+    let matches = Cli::command().get_matches_from(line);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     process::clean_up_when_interrupted();
     let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
@@ -156,7 +157,7 @@ pub fn run() -> ExitCode {
         Verb::Status(args) => status::run(&args),
         Verb::Log(args) => log::run(&args),
         Verb::Check(args) => check::run(&args),
-        Verb::Run(args) => run::run(&args),
+        Verb::Run(args) => run::run(&args, run::Typed::of(&matches)),
         Verb::Implement(args) => implement::run(&args),
         Verb::Next(args) => next::run(&args),
         Verb::Finish(args) => finish::run(&args),
@@ -219,6 +220,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if let Some(
             AttemptError::NoLoop(_)
             | AttemptError::NoTasks(_)
+            | AttemptError::Empty(_)
             | AttemptError::NoTask(_)
             | AttemptError::NotOpen(_),
         ) = attempt

@@ -88,10 +88,28 @@ fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
+/// What becomes of a write when the power goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// It may be lost, as if it had not been made.
+    Fast,
+    /// It is on the disk before anything follows from it.
+    Synced,
+}
+
 /// Puts a file in place of another, all at once, with the other's permissions.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_with(path, bytes, Durability::Fast)
+}
+
+/// The same, with a word on how long it is to last.
+pub fn write_with(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), FileError> {
     let failed = |error: io::Error| FileError::new("write", path, error);
     let temp = prepared(path, bytes).map_err(failed)?;
+    if durability == Durability::Synced {
+        // Otherwise the new name may be there before what it names.
+        temp.as_file().sync_data().map_err(failed)?;
+    }
     failpoint::reached("before rename");
     temp.persist(path).map_err(|error| failed(error.error))?;
     failpoint::reached("after rename");
@@ -125,7 +143,7 @@ fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
 
 /// Adds a line at the end of a file, in one write. A torn line before it is
 /// ended first, so that it cannot swallow this one.
-pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
+pub fn append_line(path: &Path, line: &[u8], durability: Durability) -> Result<(), FileError> {
     let append = || -> io::Result<()> {
         let mut file = open_own(path, File::options().read(true).append(true).create(true))?;
         let mut bytes = Vec::with_capacity(line.len() + 1);
@@ -138,7 +156,8 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
             }
         }
         bytes.extend_from_slice(line);
-        file.write_all(&bytes)
+        file.write_all(&bytes)?;
+        if durability == Durability::Synced { file.sync_data() } else { Ok(()) }
     };
     append().map_err(|error| FileError::new("write", path, error))
 }

@@ -126,6 +126,22 @@ impl Status {
     }
 }
 
+/// What a commit came to.
+#[derive(Debug)]
+pub struct Committed {
+    /// Whether there was something to commit.
+    made: bool,
+    /// The work tree afterwards.
+    pub status: Status,
+}
+
+impl Committed {
+    /// The id of the commit, if there was something to commit.
+    pub fn id(&self) -> Option<String> {
+        self.status.head.clone().filter(|_| self.made)
+    }
+}
+
 /// A repository.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -156,7 +172,7 @@ impl Git {
 
     /// The commits from the first to HEAD, a line each.
     pub fn history(&self) -> Result<String, GitError> {
-        self.read(&["log", "--reverse", "--stat=60", "--format=%h %s"])
+        self.read(&["log", "--reverse", "--format=%h %s"])
     }
 
     /// The id of the commit at HEAD; `None` before the first one.
@@ -189,47 +205,43 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Commits these paths and nothing else, and gives the id of the commit,
-    /// `None` if none of them has changed, and what is uncommitted afterwards.
-    /// Paths that the user ignores are committed too: whoever names them means
-    /// them.
-    pub fn commit(
-        &self,
-        paths: &[String],
-        message: &str,
-    ) -> Result<(Option<String>, Vec<String>), GitError> {
-        let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-        let listed = |keep: &dyn Fn(&String) -> bool| -> Vec<u8> {
-            let kept: Vec<&str> =
-                paths.iter().filter(|path| keep(path)).map(String::as_str).collect();
-            kept.join("\0").into_bytes()
+    /// Commits these paths and nothing else. Paths that the user ignores are
+    /// committed too: whoever names them means them.
+    pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
+        // A folder that has taken the place of a file comes with what is in it;
+        // by its own name git would look for a repository there. A nested
+        // repository stays where it is.
+        let is_folder =
+            |path: &str| self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+        let list = |paths: &[String]| -> Vec<u8> {
+            let files: Vec<&str> =
+                paths.iter().map(String::as_str).filter(|path| !is_folder(path)).collect();
+            files.join("\0").into_bytes()
         };
-        // A file whose place a folder has taken goes with what is in the folder;
-        // by its own name git would look for a repository there.
-        let is_folder = |path: &String| {
-            let path = self.root.join(path);
-            path.symlink_metadata().is_ok_and(|data| data.is_dir()) && !path.join(".git").exists()
+        let stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+        self.write(&stage, &list(paths))?;
+        failpoint::reached("after staging");
+        let commit = |paths: &[String]| {
+            let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+            let head = ["commit", "--quiet", "--only", "-m", message];
+            self.write(&[&head[..], &from_list[..]].concat(), &list(paths))
         };
-        // Only what is there: git refuses the whole list for one path that it
-        // knows no more, such as one whose deletion is staged.
-        let is_there = |path: &String| self.root.join(path).symlink_metadata().is_ok();
-        let list = listed(&|path| is_there(path) && !is_folder(path));
-        if !list.is_empty() {
-            self.write(&[&["add", "--all", "--force"], &from_list[..]].concat(), &list)?;
-            failpoint::reached("after git add");
+        if let Err(error) = commit(paths) {
+            // git refuses to commit nothing, and the whole list for one path
+            // that it does not know: one that came and went.
+            let changed = self.changed()?;
+            let known: Vec<String> =
+                paths.iter().filter(|path| changed.contains(path)).cloned().collect();
+            if known.is_empty() {
+                return Ok(Committed { made: false, status: self.status()? });
+            }
+            if !error.to_string().contains("did not match any file") {
+                return Err(error);
+            }
+            commit(&known)?;
         }
-        let changed = self.changed()?;
-        let list = listed(&|path| changed.contains(path) && !is_folder(path));
-        if list.is_empty() {
-            return Ok((None, changed));
-        }
-        self.write(
-            &[&["commit", "--quiet", "--only", "-m", message], &from_list[..]].concat(),
-            &list,
-        )?;
         failpoint::reached("after git commit");
-        let status = self.status()?;
-        Ok((status.head, status.changed))
+        Ok(Committed { made: true, status: self.status()? })
     }
 
     /// Lets the repository overlook specum's own files.

@@ -90,10 +90,18 @@ fn file_name(task: &str, attempt: u64, start: u64) -> String {
     }
 }
 
-/// A name of plain characters only.
+/// A name of plain characters only. What has lost something by that ends with a
+/// digest, so that two names stay two; the `#` of a task without an id says
+/// nothing.
 pub(crate) fn plain(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    name.chars().take(MAX_NAME).map(plain).collect()
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let replaced = |c: char| if is_plain(c) { c } else { '_' };
+    let plain: String = name.chars().take(MAX_NAME).map(replaced).collect();
+    if name.len() > MAX_NAME || name.chars().any(|c| !is_plain(c) && c != '#') {
+        format!("{plain}-{}", Digest::of(name.as_bytes()).hex())
+    } else {
+        plain
+    }
 }
 
 /// What an agent prints may hold what is nobody else's business.
@@ -135,6 +143,18 @@ mod tests {
         for id in ["../../x", "/etc/passwd", "..", "", "a/b\0c", "#3", &"é".repeat(500)] {
             let (path, _) = open_in(place.path(), id, 1).unwrap();
             assert_eq!(path.parent(), Some(place.path()), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn two_names_stay_two() {
+        assert_eq!([plain("1.2"), plain("#3"), plain("my-spec")], ["1.2", "_3", "my-spec"]);
+        let long = "1.".repeat(100);
+        for (one, other) in
+            [("日本", "中国"), ("a b", "a_b"), (&format!("{long}1"), &format!("{long}2"))]
+        {
+            assert_ne!(plain(one), plain(other));
+            assert!(plain(one).len() <= MAX_NAME + 17);
         }
     }
 

@@ -24,7 +24,7 @@ pub use self::family::{
     MARK, WhenInterrupted, begin_run, clean_up_when_interrupted, end_everything, end_survivors,
     remove_when_interrupted, tell_when_interrupted,
 };
-pub use self::stream::{Handle, Printed, Streamed, stream};
+pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
 /// How much of a check's output is kept: its end.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -89,7 +89,18 @@ impl Tail {
 /// A program on PATH.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_program(file))
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
 }
 
 /// Runs a shell command at `dir`, for at most `time`.
@@ -158,7 +169,15 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
 }
 
 fn not_started(command: &Command, error: &std::io::Error) -> Ended {
-    Ended::NotStarted(format!("{}: {error}", command.get_program().to_string_lossy()))
+    let program = command.get_program().to_string_lossy();
+    // The system does not say which of the two it has not found.
+    let why = match find_program(&program) {
+        Some(file) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("the interpreter that {} asks for is not there", file.display())
+        }
+        _ => error.to_string(),
+    };
+    Ended::NotStarted(format!("{program}: {why}"))
 }
 
 /// An input that is there, to the last byte, before the command is. If we died

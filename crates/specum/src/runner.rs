@@ -36,8 +36,10 @@ pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Workspace};
 use crate::files::FileError;
 use crate::git::GitError;
+use crate::logs;
 use crate::owner;
 use crate::process::{self, Handle};
+use crate::project::Spec;
 use crate::report::Reporter;
 use crate::store::StoreError;
 
@@ -123,6 +125,8 @@ enum Message {
     Printed { slot: Slot },
     /// It has said what it does.
     Said { slot: Slot, task: TaskKey, sign: Sign },
+    /// It has said its last word.
+    Answered { slot: Slot },
     /// It has ended.
     Ended(Ended),
     /// A person or the system wants us to end.
@@ -224,6 +228,14 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<(), RunError> {
     ready
 }
 
+/// Deletes the logs of a spec that is about to be deleted itself.
+pub fn forget(spec: &Spec) {
+    for place in [logs::log_dir(spec), beside::worktrees_dir(spec)].into_iter().flatten() {
+        // A copy of what nobody asks for any more.
+        let _ = std::fs::remove_dir_all(place);
+    }
+}
+
 /// Puts away what runs have left that did not get to their end.
 pub fn repair(workspace: &Workspace) -> Result<(), RunError> {
     recover::recover(workspace)
@@ -245,8 +257,9 @@ fn work(
     began: Instant,
 ) -> Result<Worked, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
-    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
     let view = workspace.store.read()?;
+    let ticks = view.file().ticks();
+    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone(), ticks })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     reporter.event(&RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),

@@ -7,9 +7,11 @@
 //! start ends in the state before it or the state after it.
 
 mod lock;
+mod records;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -24,8 +26,9 @@ use specum_core::tasks::{TaskEdit, TaskFile};
 use thiserror::Error;
 
 pub use self::lock::Lock;
+use self::records::Records;
 use crate::failpoint;
-use crate::files::{self, FileError};
+use crate::files::{self, Durability, FileError};
 use crate::project::Spec;
 
 /// The longest task, progress or part file that is worked.
@@ -78,6 +81,9 @@ pub struct Store {
     dir: PathBuf,
     /// The project's root.
     root: PathBuf,
+    /// The journal as far as it is read.
+    records: Arc<Mutex<Records>>,
+    durability: Durability,
 }
 
 /// A spec as it stands.
@@ -99,7 +105,23 @@ impl View {
 impl Store {
     /// The files of a spec.
     pub fn of(spec: &Spec) -> Store {
-        Store { name: spec.name.clone(), dir: spec.dir.clone(), root: spec.root.clone() }
+        Store {
+            name: spec.name.clone(),
+            dir: spec.dir.clone(),
+            root: spec.root.clone(),
+            records: Arc::default(),
+            durability: Durability::Fast,
+        }
+    }
+
+    /// Lets every change survive a power cut: for whoever works unattended. A
+    /// hook cannot wait for the disk.
+    pub fn survive_power_cuts(&mut self) {
+        self.durability = Durability::Synced;
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+        files::write_with(path, bytes, self.durability)
     }
 
     /// `tasks.md`.
@@ -229,9 +251,10 @@ impl Store {
     }
 
     /// The records of the journal.
-    pub fn read_journal(&self) -> Result<Vec<Record>, FileError> {
-        let bytes = files::read_if_there(&self.journal_path(), 16 * MAX_TEXT)?;
-        Ok(journal::parse(&bytes.unwrap_or_default()))
+    pub fn read_journal(&self) -> Result<Arc<Vec<Record>>, FileError> {
+        let path = self.journal_path();
+        let read = self.records.lock().expect("no reader panics").read(&path);
+        read.map_err(|error| FileError::new("read", &path, error))
     }
 
     /// What the hooks remember.
@@ -376,7 +399,7 @@ impl Locked<'_> {
         match &changes.state {
             StateChange::Keep => {}
             StateChange::Write(object) => {
-                files::write(&self.store.state_path(), &state::render_object(object))?;
+                self.store.replace(&self.store.state_path(), &state::render_object(object))?;
             }
             StateChange::Delete => {
                 files::remove(&self.store.state_path())?;
@@ -394,7 +417,7 @@ impl Locked<'_> {
         let Some(before) = self.store.read_tasks()? else { return Ok(()) };
         let after = TaskEdit::apply_all(edits, &before);
         if after != before {
-            files::write(&self.store.writable(&path)?, &after)?;
+            self.store.replace(&self.store.writable(&path)?, &after)?;
         }
         Ok(())
     }
@@ -419,7 +442,7 @@ impl Locked<'_> {
             notes.retain(|note| !text.contains(note.text.trim()));
         }
         let path = self.store.writable(&self.store.progress_path())?;
-        Ok(files::write(&path, &edited(&now, &changes.retracted, &notes))?)
+        Ok(self.store.replace(&path, &edited(&now, &changes.retracted, &notes))?)
     }
 
     /// Completes the transaction that the journal ends with, if it does.
@@ -467,8 +490,10 @@ impl Locked<'_> {
 
     fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
         let at = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        // What only tells is on the disk with the next change that counts.
+        let durability = if changes.is_some() { self.store.durability } else { Durability::Fast };
         let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
-        Ok(files::append_line(&self.store.journal_path(), &record.render())?)
+        Ok(files::append_line(&self.store.journal_path(), &record.render(), durability)?)
     }
 }
 

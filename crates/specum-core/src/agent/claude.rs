@@ -106,10 +106,15 @@ impl Reader for Output {
         }
     }
 
+    fn has_answered(&self) -> bool {
+        self.last_word.is_some()
+    }
+
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
         let Some(last) = &self.last_word else {
             let trouble = Some(diagnosis::without_answer(ended, stderr, self.began));
-            return Report { result: String::new(), usage: self.used, trouble };
+            // What it has counted on the way is not all, and has no price.
+            return Report { result: String::new(), usage: None, trouble };
         };
         let trouble = (last.failed && !last.refused).then(|| self.trouble(last));
         Report { result: last.text.clone(), usage: self.used, trouble }

@@ -93,6 +93,10 @@ impl Reader for Output {
         }
     }
 
+    fn has_answered(&self) -> bool {
+        self.completed || self.failure.is_some()
+    }
+
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
         let trouble = match (&self.failure, self.completed) {
             (Some(message), _) => Some(diagnosed(message)),

@@ -87,6 +87,10 @@ impl Reader for Output {
         }
     }
 
+    fn has_answered(&self) -> bool {
+        self.last_word.is_some()
+    }
+
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
         let trouble = match &self.last_word {
             Some(Ok(())) => None,

@@ -97,6 +97,10 @@ impl Reader for Output {
         }
     }
 
+    fn has_answered(&self) -> bool {
+        self.finished.as_deref() == Some("stop")
+    }
+
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
         let result = self.message.end(LONGEST_MESSAGE);
         let trouble = match (&self.failure, self.finished.as_deref()) {
@@ -108,7 +112,9 @@ impl Reader for Output {
             }
             (None, _) => Some(self.without_answer(ended, stderr)),
         };
-        Report { result, usage: self.used, trouble }
+        // A step that was cut off is not counted.
+        let counted = self.failure.is_some() || self.finished.is_some();
+        Report { result, usage: self.used.filter(|_| counted), trouble }
     }
 }
 
@@ -204,7 +210,7 @@ fn explained(trouble: Trouble, stderr: &str) -> Trouble {
 
 /// The last error in the log, if it tells the cause. It names no status.
 fn logged(stderr: &str) -> Option<Trouble> {
-    let error = stderr.lines().rev().find(|line| line.contains("level=ERROR"))?;
-    let words = error.split_once("error.error=").map_or(error, |(_, words)| words);
-    diagnosis::by_words(words)
+    let line = stderr.lines().rev().find(|line| line.contains("level=ERROR"))?;
+    let (_, words) = line.split_once("error.error=\"").or_else(|| line.split_once("error=\""))?;
+    diagnosis::by_words(words.split('"').next()?)
 }

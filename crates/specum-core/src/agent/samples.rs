@@ -10,7 +10,7 @@ use super::{Order, Report, Sign, by_name};
 use crate::verify::Ended;
 
 const ORDER: Order<'_> =
-    Order { brief: "Do it.", model: None, script: None, attempt: 2, signal: "TASK_COMPLETE" };
+    Order { brief: b"Do it.", model: None, script: None, attempt: 2, signal: "TASK_COMPLETE" };
 
 /// Reads an output to its end.
 fn read(agent: &str, output: &str, ended: &Ended, stderr: &str) -> (Vec<Sign>, Report) {

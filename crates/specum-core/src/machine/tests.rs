@@ -116,6 +116,55 @@ fn starting_again_moves_a_spent_cap_on() {
     assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
 }
 
+/// As `specum run` starts a loop.
+fn by_run(max_global_iterations: Option<u64>) -> Event {
+    let process = state::Process { pid: 1, started: String::new() };
+    let owner = Some(Owner::Runner { process });
+    Event::Start(Start { owner, max_global_iterations, ..Start::default() })
+}
+
+#[test]
+fn a_run_that_is_started_again_does_not_lift_a_cap() {
+    let mut world = World::new(THREE);
+    world.happen(by_run(Some(3)));
+    world.fail(0);
+    world.happen(by_run(None));
+    assert_eq!(world.state.max_global_iterations, 3, "not reached yet");
+    world.fail(0);
+    world.happen(by_run(None));
+    assert_eq!(world.due(), Due::Capped);
+    world.happen(by_run(Some(9)));
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
+}
+
+#[test]
+fn a_cap_that_nobody_chose_grows_with_the_plan() {
+    let mut world = World::new(THREE);
+    world.happen(by_run(None));
+    let options = Start { max_task_iterations: Some(50), ..Start::default() };
+    let Event::Start(start) = by_run(None) else { unreachable!() };
+    world.happen(Event::Start(Start { owner: start.owner, ..options }));
+    assert_eq!(world.state.max_global_iterations, 300);
+    // A person adds to it while it is being worked.
+    world.text.extend_from_slice(b"- [ ] 1.4 d\n");
+    world.fail(0);
+    world.happen(by_run(None));
+    assert_eq!(world.state.max_global_iterations, 400);
+}
+
+#[test]
+fn a_batch_has_no_more_tasks_than_there_are_iterations_left() {
+    let mut world = World::new("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n");
+    for (cap, unit) in [
+        (100, Unit::Parallel(vec![0, 1, 2])),
+        (3, Unit::Parallel(vec![0, 1])),
+        (2, Unit::Sequential(0)),
+    ] {
+        world.state.max_global_iterations = cap;
+        assert_eq!(world.due(), Due::Work(unit), "{cap}");
+    }
+}
+
 #[test]
 fn finishing_with_the_last_allowed_attempt_is_finishing() {
     let mut world = World::new("- [ ] 1.1 a\n");

@@ -151,7 +151,7 @@ fn an_attempt_that_was_begun_again_is_one_and_another_round_is_another() {
 fn set_aside_kept_waited_and_changed_are_told() {
     let summary = summary(vec![
         started(),
-        Entry::RunStarted { agents: vec!["claude".into()] },
+        Entry::RunStarted { agents: vec!["claude".into()], ticks: String::new() },
         opened("1.2", 1),
         charged("1.2", 1, "claude", 7, None),
         Entry::SetAside {
@@ -177,7 +177,7 @@ fn set_aside_kept_waited_and_changed_are_told() {
 #[test]
 fn the_loop_stands_as_the_last_word_about_it_says() {
     let ended = |outcome: &str| Entry::RunEnded { outcome: outcome.into(), millis: 1 };
-    let run = || Entry::RunStarted { agents: Vec::new() };
+    let run = || Entry::RunStarted { agents: Vec::new(), ticks: String::new() };
     let stands = |entries: Vec<Entry>| summary(entries).standing;
     assert_eq!(stands(vec![]), Standing::NotStarted);
     assert_eq!(stands(vec![started()]), Standing::UnderWay);

@@ -73,11 +73,15 @@ impl Workspace {
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files(git));
         let (id, run) = match git.commit(&paths, &self.message(opened)) {
-            Ok((id, now)) => {
+            Ok(committed) => {
+                let now = &committed.status.changed;
                 // Not the spec's own files: a neighbour's verdict, or a person,
                 // may have written them since, and the next commit takes them.
-                let left = passed.changed.iter().filter(|path| now.contains(path)).cloned();
-                (id, CommitRun::Left(left.collect()))
+                let left =
+                    passed.changed.iter().filter(|path| now.contains(path)).cloned().collect();
+                let id = committed.id();
+                self.remember(committed.status);
+                (id, CommitRun::Left(left))
             }
             Err(error) => (None, CommitRun::Refused(error.to_string())),
         };

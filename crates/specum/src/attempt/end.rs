@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use specum_core::agent::Trouble;
+use specum_core::journal::{Changes, Entry};
 use specum_core::line;
 use specum_core::machine::Event;
-use specum_core::tasks;
+use specum_core::tasks::{self, TaskEdit, TaskKey};
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::judge::{
@@ -76,6 +77,33 @@ impl Workspace {
         });
         let class = verdict.class().to_owned();
         Tried { verdict, class, output: evidence(&check), left: Vec::new() }
+    }
+
+    /// Opens the boxes again that were ticked by agents whom nobody got to
+    /// judge.
+    pub fn take_back_ticks(&self) -> Result<(), AttemptError> {
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        if view.state.is_none() {
+            return Ok(());
+        }
+        let file = view.file();
+        let journal = self.store.read_journal()?;
+        let history = History(&journal);
+        let mut ticked: Vec<TaskKey> = Vec::new();
+        for (opened, _) in history.unsettled() {
+            let passed = history.passed_since(&opened);
+            let keys = file.ticked_since(&opened.ticks).into_iter().map(tasks::Task::key);
+            ticked.extend(keys.filter(|key| !passed.contains(&key.id.as_str())));
+        }
+        ticked.dedup();
+        if ticked.is_empty() {
+            return Ok(());
+        }
+        let names = ticked.iter().map(|key| key.id.clone()).collect();
+        let edits = ticked.into_iter().map(TaskEdit::Untick).collect();
+        let changes = Changes { tasks: edits, ..Changes::default() };
+        Ok(locked.write(Entry::Unticked { tasks: names }, changes)?)
     }
 
     /// Sets an attempt aside whose work does not even fit into the files.

@@ -29,6 +29,19 @@ pub enum Launched {
     Beside,
 }
 
+/// A start of an agent of whose end nobody has heard.
+#[derive(Debug, Clone, Copy)]
+pub struct Uncharged<'a> {
+    /// The task.
+    pub task: &'a TaskKey,
+    /// The attempt.
+    pub attempt: u64,
+    /// The agent's name.
+    pub agent: &'a str,
+    /// When it was started, in RFC 3339.
+    pub at: &'a str,
+}
+
 /// Questions to a journal.
 #[derive(Debug, Clone, Copy)]
 pub struct History<'a>(pub &'a [Record]);
@@ -117,17 +130,19 @@ impl<'a> History<'a> {
         (!decided).then_some((task, paths.as_slice()))
     }
 
-    /// The starts of agents that nobody has charged for.
-    pub fn uncharged(self) -> Vec<(TaskKey, u64, &'a str)> {
-        let mut open: Vec<(TaskKey, u64, &'a str)> = Vec::new();
+    /// The starts of agents in this loop that nobody has charged for.
+    pub fn uncharged(self) -> Vec<Uncharged<'a>> {
+        let mut open: Vec<Uncharged<'a>> = Vec::new();
         for record in self.0 {
             match &record.entry {
                 Entry::Launched { task, attempt, agent, .. } => {
-                    open.push((task.clone(), *attempt, agent));
+                    open.push(Uncharged { task, attempt: *attempt, agent, at: &record.at });
                 }
                 Entry::Charged { task, attempt, .. } => {
-                    open.retain(|(other, number, _)| other.id != task.id || number != attempt);
+                    open.retain(|start| start.task.id != task.id || start.attempt != *attempt);
                 }
+                // Another loop pays its own bills.
+                Entry::Cancelled | Entry::Completed { .. } => open.clear(),
                 _ => {}
             }
         }
@@ -288,6 +303,7 @@ fn is_same(one: &TaskKey, other: &TaskKey) -> bool {
 /// The last attempt at a task, unless it has its verdict or the loop was
 /// started anew since.
 pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
+    let mut ticks_since = None;
     for record in journal.iter().rev() {
         match &record.entry {
             Entry::Passed { task, .. }
@@ -299,8 +315,13 @@ pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> 
                 return None;
             }
             Entry::Cancelled | Entry::Completed { .. } => return None,
+            Entry::RunStarted { ticks, .. } if !ticks.is_empty() => {
+                ticks_since.get_or_insert(ticks);
+            }
             Entry::Opened { task, .. } if is_same(task, key) => {
-                return opening(record).map(|opened| Opened { key: key.clone(), ..opened });
+                let opened = opening(record)?;
+                let ticks = ticks_since.cloned().unwrap_or(opened.ticks);
+                return Some(Opened { key: key.clone(), ticks, ..opened });
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use specum_core::digest::Digest;
 
 use super::{AttemptError, History, Opened, Workspace};
 use crate::files;
-use crate::git::{self, Git};
+use crate::git::{self, Git, Status};
 use crate::project::SETTINGS_FILE;
 
 /// The largest changed file whose content is compared.
@@ -27,7 +27,12 @@ impl Workspace {
     /// The tree as it stands.
     pub(super) fn tree(&self) -> Result<Tree, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Tree::default()) };
-        let status = git.status()?;
+        Ok(self.tree_of(git.status()?))
+    }
+
+    /// The same, with what git has said of it.
+    pub(super) fn tree_of(&self, status: Status) -> Tree {
+        let Ok(git) = &self.git else { return Tree::default() };
         let with_digest = |path: String| {
             let digest = match files::read(&git.root.join(&path), MAX_COMPARED) {
                 Ok(bytes) => Digest::of(&bytes).hex(),
@@ -36,7 +41,7 @@ impl Workspace {
             (path, digest)
         };
         let dirty = status.changed.into_iter().map(with_digest).collect();
-        Ok(Tree { head: status.head, branch: status.branch, dirty })
+        Tree { head: status.head, branch: status.branch, dirty }
     }
 
     /// The spec's own files that go into a task's commit.
@@ -111,6 +116,8 @@ impl Workspace {
                 && !left.contains(&path.as_str())
                 && !git::is_own_file(path)
                 && !path.ends_with(SETTINGS_FILE)
+                // The notes of another spec, which its own next commit takes.
+                && !path.ends_with("/.progress.md")
         });
         Ok(changed)
     }

@@ -1,5 +1,6 @@
 mod task;
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,7 +102,7 @@ fn end(args: &Args, spec: &Spec, summary: &Summary) -> anyhow::Result<()> {
 /// A journal that somebody else may be writing.
 struct Journal {
     store: Store,
-    records: Vec<Record>,
+    records: Arc<Vec<Record>>,
     /// How long the file was when it was read.
     length: u64,
     /// When it was found longer than before.
@@ -111,7 +112,7 @@ struct Journal {
 impl Journal {
     fn of(spec: &Spec) -> Journal {
         let store = Store::of(spec);
-        Journal { store, records: Vec::new(), length: 0, grown: Instant::now() }
+        Journal { store, records: Arc::default(), length: 0, grown: Instant::now() }
     }
 
     /// Reads what is new. A journal only ever grows.

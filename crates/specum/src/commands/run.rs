@@ -1,3 +1,5 @@
+use clap::ArgMatches;
+use clap::parser::ValueSource;
 use serde_json::json;
 use specum_core::agent::{self, Agent};
 use specum_core::event::Outcome;
@@ -25,9 +27,9 @@ const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
 /// in a git worktree of its own. Ctrl-C stops everything at once; the same
 /// command goes on later.
 ///
-/// Every option can also stand in .claude/ralph-specum.local.md, with `_` for
-/// `-`, or in the environment, as SPECUM_ and the name in capitals. What is
-/// typed counts most, then the environment, then the file.
+/// What has an environment variable below can also stand in
+/// .claude/ralph-specum.local.md, with `_` for `-`, and `max_parallel` for
+/// --jobs. What is typed counts most, then the environment, then the file.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
@@ -55,7 +57,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", env = "SPECUM_MAX_GLOBAL_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_global_iterations: Option<u64>,
     /// Give a task that keeps failing a fix task instead of stopping
-    #[arg(long, env = "SPECUM_RECOVERY_MODE", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, env = "SPECUM_RECOVERY_MODE", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
     recovery_mode: Option<bool>,
     /// How long one start of an agent may take, such as 90s, 10m or 2h
     /// [default: 1h]
@@ -107,19 +109,38 @@ fn dollars(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "not an amount above 0".into())
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+/// What was typed, as opposed to what stands in the environment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Typed {
+    /// `--agent-command`, and no `--agent` beside it.
+    command_alone: bool,
+}
+
+impl Typed {
+    pub(super) fn of(matches: &ArgMatches) -> Typed {
+        let typed = |name: &str| {
+            let run = matches.subcommand_matches("run");
+            run.and_then(|run| run.value_source(name)) == Some(ValueSource::CommandLine)
+        };
+        Typed { command_alone: typed("agent_command") && !typed("agent") }
+    }
+}
+
+pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let project = project()?;
     let spec = spec(&project, args.spec.as_deref())?;
     let settings = &project.settings.run;
     let mut workspace = Workspace::new(&project, spec)?;
+    workspace.refuse_bad_plan()?;
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
     workspace.scope.only = chosen(&workspace, &args.only)?;
-    let options = options(args, settings)?;
-    refuse_caps_that_cannot_bind(&options)?;
+    let options = options(args, typed, settings)?;
+    refuse_caps_that_cannot_bind(&workspace, &options)?;
     if args.dry_run {
         return dry_run(&workspace, &options, args.json);
     }
+    workspace.store.survive_power_cuts();
     let mut reporter = report::to_stdout(args.json);
     let outcome = runner::run(&workspace, &options, reporter.as_mut())?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
@@ -162,9 +183,9 @@ fn chosen(workspace: &Workspace, named: &[String]) -> anyhow::Result<Vec<String>
     Ok(named.iter().map(name).collect::<Result<_, _>>()?)
 }
 
-fn options(args: &Args, settings: &RunSettings) -> anyhow::Result<Options> {
+fn options(args: &Args, typed: Typed, settings: &RunSettings) -> anyhow::Result<Options> {
     Ok(Options {
-        agents: agents(args, settings)?,
+        agents: agents(args, typed, settings)?,
         model: args.model.clone().or_else(|| settings.model.clone()),
         patience: Patience {
             task: args.task_timeout.or(settings.task_timeout).unwrap_or(PATIENCE.task),
@@ -186,9 +207,15 @@ fn options(args: &Args, settings: &RunSettings) -> anyhow::Result<Options> {
 }
 
 /// The agents that are there, in the order in which they are asked.
-fn agents(args: &Args, settings: &RunSettings) -> anyhow::Result<Vec<Box<dyn Agent>>> {
+fn agents(
+    args: &Args,
+    typed: Typed,
+    settings: &RunSettings,
+) -> anyhow::Result<Vec<Box<dyn Agent>>> {
     let command = args.agent_command.as_ref().or(settings.agent_command.as_ref());
-    let named: Vec<String> = if !args.agent.is_empty() {
+    let named: Vec<String> = if typed.command_alone {
+        vec!["command".into()]
+    } else if !args.agent.is_empty() {
         args.agent.clone()
     } else if args.agent_command.is_some() {
         vec!["command".into()]
@@ -242,18 +269,23 @@ fn agent(name: &str, command: Option<&str>) -> anyhow::Result<Box<dyn Agent>> {
     })
 }
 
-/// A cap that an agent cannot report would never be reached.
-fn refuse_caps_that_cannot_bind(options: &Options) -> anyhow::Result<()> {
+/// A cap that an agent cannot report would never be reached, whichever run has
+/// set it.
+fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let before = state.map(|state| state.budget).unwrap_or_default();
+    let max_cost = options.start.max_cost.or(before.max_cost);
+    let max_tokens = options.start.max_tokens.or(before.max_tokens);
     for agent in &options.agents {
         let (name, measures) = (agent.name(), agent.measures());
-        if options.start.max_cost.is_some() && !measures.cost {
+        if max_cost.is_some() && !measures.cost {
             let instead = if measures.tokens { "; --max-tokens does" } else { "" };
             return Err(WrongCall(format!(
                 "{name} does not name its price, so --max-cost would not bind{instead}"
             ))
             .into());
         }
-        if options.start.max_tokens.is_some() && !measures.tokens {
+        if max_tokens.is_some() && !measures.tokens {
             return Err(WrongCall(format!(
                 "{name} does not count its tokens, so --max-tokens would not bind; --max-time does"
             ))

@@ -45,10 +45,16 @@ impl Git {
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
         let shown = path.to_string_lossy();
-        let _alone = worktrees();
-        // Forced, because a directory that is gone may still be registered.
-        self.write(&["worktree", "add", "--quiet", "--force", "--detach", &shown, commit], &[])?;
-        Ok(Git { root: path.to_owned() })
+        let tree = Git { root: path.to_owned() };
+        {
+            let _alone = worktrees();
+            // Forced, because a directory that is gone may still be registered.
+            let add = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"];
+            self.write(&[&add[..], &[&shown, commit]].concat(), &[])?;
+        }
+        // The files take the longest, and nobody has to wait for them.
+        tree.write(&["reset", "--quiet", "--hard"], &[])?;
+        Ok(tree)
     }
 
     /// Removes a worktree with everything in it.

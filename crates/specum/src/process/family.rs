@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -64,6 +65,9 @@ static FAMILY: Mutex<Family> = Mutex::new(Family {
     listener: None,
 });
 
+/// Whether we are on the way out.
+static LEAVING: AtomicBool = AtomicBool::new(false);
+
 fn family() -> MutexGuard<'static, Family> {
     FAMILY.lock().expect("no holder panics")
 }
@@ -78,6 +82,7 @@ pub fn clean_up_when_interrupted() {
         if let Some(listener) = listener {
             return listener();
         }
+        LEAVING.store(true, Ordering::SeqCst);
         end_everything();
         let family = family();
         for (pid, _) in &family.started {
@@ -143,8 +148,12 @@ pub(super) fn start(
     Ok((child, mark))
 }
 
-/// Forgets a command that was waited for.
+/// Forgets a command that was waited for. Does not return once we are on the
+/// way out: what an interrupted command came to is nobody's verdict.
 pub(super) fn forget(pid: u32) {
+    while LEAVING.load(Ordering::SeqCst) {
+        thread::park();
+    }
     family().started.retain(|(other, _)| *other != pid);
 }
 
@@ -244,7 +253,7 @@ mod linux {
     use std::fs;
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::Ordering;
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -258,7 +267,7 @@ mod linux {
     const ROUNDS: usize = 1000;
 
     /// Whether a child that we did not start is an orphan.
-    static ADOPTING: AtomicBool = AtomicBool::new(false);
+    static ADOPTING: super::AtomicBool = super::AtomicBool::new(false);
 
     /// From now on what our descendants leave behind becomes our child. Only
     /// for a process that starts everything through this module: any other

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
@@ -157,23 +158,38 @@ impl<P: Read> Source<P> {
 fn read_lines(mut source: Source<impl Read + Send + 'static>, parts: SyncSender<Part>) {
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
-        let mut line = Line::default();
+        let mut lines = Lines::default();
         'reading: while let Some(bytes) = source.read(&mut buffer) {
-            let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
-            while let Some(piece) = pieces.next() {
-                line.push(piece);
-                let last = pieces.peek().is_none();
-                let part = if last { Part::Noise } else { Part::Line(line.take()) };
-                if parts.send(part).is_err() {
+            for line in lines.push(bytes) {
+                if parts.send(Part::Line(line)).is_err() {
                     break 'reading;
                 }
             }
+            if parts.send(Part::Noise).is_err() {
+                break;
+            }
         }
-        if !line.bytes.is_empty() {
-            let _ = parts.send(Part::Line(line.take()));
+        if let Some(line) = lines.end() {
+            let _ = parts.send(Part::Line(line));
         }
         let _ = parts.send(Part::Closed);
     });
+}
+
+/// Gives the lines of a log to `read`, within the bounds in which they were
+/// read when they were printed.
+pub fn replay(log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut file = File::open(log)?;
+    let mut buffer = vec![0; 64 * 1024];
+    let mut lines = Lines::default();
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            length => lines.push(&buffer[..length]).for_each(|line| read(&line)),
+        }
+    }
+    lines.end().inspect(|line| read(line));
+    Ok(())
 }
 
 fn keep_tail(
@@ -193,30 +209,44 @@ fn keep_tail(
     });
 }
 
-/// A line that is being read.
+/// Bytes on their way to becoming lines.
 #[derive(Default)]
-struct Line {
-    bytes: Vec<u8>,
-    /// Whether its beginning is gone already.
+struct Lines {
+    line: Vec<u8>,
+    /// Whether the beginning of the line is gone already.
     cut: bool,
 }
 
-impl Line {
-    fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > MAX_LINE {
+impl Lines {
+    /// The lines that are whole by now.
+    fn push<'b>(&'b mut self, bytes: &'b [u8]) -> impl Iterator<Item = Vec<u8>> + 'b {
+        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
+        std::iter::from_fn(move || {
+            self.add(pieces.next()?);
+            pieces.peek().is_some().then(|| self.take())
+        })
+    }
+
+    /// What is left without an end of line.
+    fn end(&mut self) -> Option<Vec<u8>> {
+        (!self.line.is_empty()).then(|| self.take())
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.line.extend_from_slice(bytes);
+        if self.line.len() > MAX_LINE {
             self.cut = true;
-            self.bytes.drain(..self.bytes.len() - KEPT_OF_LONG_LINE);
+            self.line.drain(..self.line.len() - KEPT_OF_LONG_LINE);
         }
     }
 
     fn take(&mut self) -> Vec<u8> {
-        let bytes = std::mem::take(&mut self.bytes);
+        let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.cut) {
-            let end = &bytes[bytes.len().saturating_sub(KEPT_OF_LONG_LINE)..];
+            let end = &line[line.len().saturating_sub(KEPT_OF_LONG_LINE)..];
             [CUT.as_bytes(), end].concat()
         } else {
-            bytes
+            line
         }
     }
 }

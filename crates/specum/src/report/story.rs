@@ -78,7 +78,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
 /// What only a run records.
 fn told_of_run(entry: &Entry) -> Option<String> {
     Some(match entry {
-        Entry::RunStarted { agents } => {
+        Entry::RunStarted { agents, .. } => {
             let agents: Vec<String> = agents.iter().map(|name| said(name)).collect();
             format!("run started: agents {}", agents.join(", "))
         }
@@ -91,6 +91,9 @@ fn told_of_run(entry: &Entry) -> Option<String> {
             let spent: String =
                 units::spent(spent).iter().map(|amount| format!(", {amount}")).collect();
             format!("{} worked by {}{}{spent}", id(task), said(agent), took(*millis))
+        }
+        Entry::Unticked { tasks } => {
+            format!("opened again, ticked without a check: {}", all(tasks))
         }
         Entry::Ready { task, .. } => format!("{} ready to be put on top of the others", id(task)),
         Entry::Integrating { task, paths, .. } => {

@@ -180,10 +180,7 @@ impl Executor<'_> {
         let (report, failed) = match self.run_agent(opened, &place)? {
             Worked::Answered(report) => (report, None),
             Worked::Stopped => return Ok(Beside::Stopped),
-            Worked::Failed(trouble) => (Report::default(), Some((trouble, None))),
-            Worked::FailedAndStop(trouble, outcome) => {
-                (Report::default(), Some((trouble, Some(outcome))))
-            }
+            Worked::Failed(report, trouble, outcome) => (report, Some((trouble, outcome))),
         };
         let changed = worktree.changed(self.workspace)?;
         if let Some((trouble, outcome)) = failed {

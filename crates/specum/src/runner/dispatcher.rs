@@ -9,9 +9,8 @@ use std::fs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::Zoned;
+use jiff::civil::{DateTime, Time};
 use specum_core::agent::{Reset, Trouble};
 use specum_core::budget::{Budget, Charge};
 use specum_core::event::{Outcome, RunEvent};
@@ -27,6 +26,9 @@ use crate::report::Reporter;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
+/// The longest a named limit is waited for before it is asked again: whoever
+/// names a later time may be mistaken.
+const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 
 pub(super) struct Dispatcher<'a> {
     workspace: &'a Workspace,
@@ -129,6 +131,7 @@ impl<'a> Dispatcher<'a> {
                 self.run.said(slot, &sign, now);
                 self.reporter.event(&RunEvent::Agent { task, sign });
             }
+            Message::Answered { slot } => self.run.answered(slot),
             Message::Ended(ended) => self.ended(ended)?,
             Message::Interrupted => self.stop_now(Outcome::Interrupted),
             Message::Finished(_) => unreachable!("handled by the loop"),
@@ -197,6 +200,9 @@ impl<'a> Dispatcher<'a> {
             return Ok(());
         }
         let now = self.now();
+        if let Some(why) = self.budget.spent(&self.run.in_use()) {
+            self.stop_now(Outcome::Capped { why });
+        }
         if self.stop.get().is_none() {
             match self.run.choose(now) {
                 Choice::Use(agent) => {
@@ -208,9 +214,8 @@ impl<'a> Dispatcher<'a> {
                 }
                 Choice::Wait { agent, until, why } => self.tell_wait(agent, until, why, now)?,
                 Choice::Nobody(why) => {
-                    let hints = self.options.agents.iter().map(|agent| agent.sign_in());
-                    let hints = hints.collect::<Vec<_>>().join("; or ");
-                    self.stop_now(Outcome::NoAgent { why: format!("{why}. {hints}") });
+                    let why = why + &self.how_to_sign_in();
+                    self.stop_now(Outcome::NoAgent { why });
                 }
             }
         }
@@ -222,10 +227,21 @@ impl<'a> Dispatcher<'a> {
         Ok(())
     }
 
+    /// What a person can do about those who are not signed in.
+    fn how_to_sign_in(&self) -> String {
+        let agents = self.options.agents.iter().enumerate();
+        let hints: Vec<&str> = agents
+            .filter(|(index, _)| self.run.is_signed_out(*index))
+            .map(|(_, agent)| agent.sign_in())
+            .collect();
+        if hints.is_empty() { String::new() } else { format!(". {}", hints.join("; or ")) }
+    }
+
     fn tell_change_to(&mut self, agent: usize) -> Result<(), RunError> {
         if let Some(before) = self.last.replace(agent).filter(|before| *before != agent) {
             let (from, to) = (self.run.name(before).to_owned(), self.run.name(agent).to_owned());
-            let why = self.run.why_not(before);
+            let again = || format!("{to} is available again");
+            let why = self.run.why_not(before, self.now()).unwrap_or_else(again);
             let entry =
                 Entry::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() };
             self.workspace.store.lock()?.record(entry)?;
@@ -254,11 +270,16 @@ impl<'a> Dispatcher<'a> {
     fn ended(&mut self, mut ended: Ended) -> Result<(), RunError> {
         let now = self.now();
         self.running.remove(&ended.slot);
-        if let Some(trouble) = self.ended_by_us.remove(&ended.slot) {
-            ended.report.trouble = Some(trouble);
+        if let Some(ours) = self.ended_by_us.remove(&ended.slot) {
+            // An answer stands however long its process went on behind it, and
+            // it may have told what it was waiting for.
+            let trouble = &mut ended.report.trouble;
+            if trouble.as_ref().is_some_and(|told| !told.is_told_by_the_agent()) {
+                *trouble = Some(ours);
+            }
         }
         self.charge(&ended)?;
-        let reset = reset_of(ended.report.trouble.as_ref()).map(|wait| now + wait);
+        let reset = reset_of(ended.report.trouble.as_ref(), &Zoned::now()).map(|wait| now + wait);
         let after = self.run.ended(ended.slot, &ended.report, ended.changed, reset, now);
         let next = match self.stop.get() {
             Some(_) => Next::Stop,
@@ -328,18 +349,56 @@ impl Workspace {
 }
 
 /// How long until a limit ends that an agent has told of.
-fn reset_of(trouble: Option<&Trouble>) -> Option<Millis> {
+fn reset_of(trouble: Option<&Trouble>, now: &Zoned) -> Option<Millis> {
     let Some(Trouble::RateLimited { reset: Some(reset), .. }) = trouble else { return None };
     let seconds = match reset {
         Reset::In(seconds) => i64::try_from(*seconds).ok()?,
-        Reset::At(at) => at - Timestamp::now().as_second(),
+        Reset::At(at) => at - now.timestamp().as_second(),
         Reset::Local(text) => {
-            let local: DateTime = text.parse().ok()?;
-            let at = local.to_zoned(TimeZone::system()).ok()?;
-            at.timestamp().as_second() - Timestamp::now().as_second()
+            let at = on_the_wall(text, now)?;
+            at.timestamp().as_second() - now.timestamp().as_second()
         }
     };
     // A second more: clocks differ, and a limit that is asked for too early
     // starts anew with some of them.
-    u64::try_from(seconds.saturating_add(1).max(0)).ok()?.checked_mul(1000)
+    let seconds = seconds.saturating_add(1).clamp(0, LONGEST_LIMIT);
+    u64::try_from(seconds).ok()?.checked_mul(1000)
+}
+
+/// The moment that a clock on the wall shows: a date and a time, or a time of
+/// today, or of tomorrow if that is over.
+fn on_the_wall(text: &str, now: &Zoned) -> Option<Zoned> {
+    let zone = now.time_zone();
+    if let Ok(moment) = text.parse::<DateTime>() {
+        return moment.to_zoned(zone.clone()).ok();
+    }
+    let time: Time = text.parse().ok()?;
+    let today = now.date().to_datetime(time).to_zoned(zone.clone()).ok()?;
+    if today > *now {
+        return Some(today);
+    }
+    now.date().tomorrow().ok()?.to_datetime(time).to_zoned(zone.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_ends_when_the_agent_says() {
+        let now: Zoned = "2026-11-15T22:00:00+01:00[Europe/Berlin]".parse().unwrap();
+        let seconds = |reset: Reset| {
+            let trouble = Trouble::RateLimited { why: String::new(), reset: Some(reset) };
+            reset_of(Some(&trouble), &now).map(|millis| millis / 1000)
+        };
+        let local = |text: &str| seconds(Reset::Local(text.into()));
+        assert_eq!(seconds(Reset::In(30)), Some(31));
+        assert_eq!(seconds(Reset::At(now.timestamp().as_second() + 30)), Some(31));
+        assert_eq!(seconds(Reset::At(0)), Some(0), "long ago");
+        assert_eq!(local("2026-11-16T00:46:00"), Some(166 * 60 + 1));
+        assert_eq!(local("22:30:00"), Some(30 * 60 + 1), "today");
+        assert_eq!(local("03:33:00"), Some(333 * 60 + 1), "tomorrow");
+        assert_eq!(local("soon"), None);
+        assert_eq!(reset_of(Some(&Trouble::Idle(1)), &now), None);
+    }
 }

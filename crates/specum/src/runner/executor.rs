@@ -41,10 +41,8 @@ pub(super) struct Executor<'a> {
 pub(super) enum Worked {
     /// It has answered.
     Answered(Report),
-    /// It has failed, and with it the attempt.
-    Failed(Trouble),
-    /// The same, and the run ends for it.
-    FailedAndStop(Trouble, Outcome),
+    /// It has failed, and with it the attempt; perhaps the run ends for it.
+    Failed(Report, Trouble, Option<Outcome>),
     /// Everybody stops; the attempt stays open.
     Stopped,
 }
@@ -64,8 +62,11 @@ impl Executor<'_> {
     /// Works until nothing is due or somebody says stop.
     pub(super) fn work(&self) -> Result<Outcome, RunError> {
         loop {
-            if let Some(outcome) = self.stop.get() {
-                return Ok(outcome);
+            match self.stop.get() {
+                // What is done is done, although its last task reached a cap.
+                Some(Outcome::Capped { .. }) if self.workspace.is_done()? => {}
+                Some(outcome) => return Ok(outcome),
+                None => {}
             }
             let opened = match self.workspace.open()? {
                 attempt::Next::Work(opened) => opened,
@@ -104,13 +105,11 @@ impl Executor<'_> {
         let report = match self.run_agent(opened, &Place { slot: 0, root, beside: false, shown })? {
             Worked::Answered(report) => report,
             Worked::Stopped => return Ok(self.stop.get()),
-            Worked::Failed(trouble) => {
-                self.give_up(opened, &trouble, began)?;
-                return Ok(None);
-            }
-            Worked::FailedAndStop(trouble, outcome) => {
-                self.give_up(opened, &trouble, began)?;
-                return Ok(Some(outcome));
+            Worked::Failed(report, trouble, outcome) => {
+                let left = self.workspace.changed_now(opened)?;
+                let judged = self.workspace.give_up_on(opened, &trouble, left)?;
+                self.tell_verdict(&judged, began, &report);
+                return Ok(outcome);
             }
         };
         self.tell_check(opened, false);
@@ -121,13 +120,6 @@ impl Executor<'_> {
         let judged = self.workspace.conclude(opened, found, By::Run)?;
         self.tell_verdict(&judged, began, &report);
         Ok(None)
-    }
-
-    fn give_up(&self, opened: &Opened, trouble: &Trouble, began: Instant) -> Result<(), RunError> {
-        let left = self.workspace.changed_now(opened)?;
-        let judged = self.workspace.give_up_on(opened, trouble, left)?;
-        self.tell_verdict(&judged, began, &Report::default());
-        Ok(())
     }
 
     /// Runs the command of a `[VERIFY]` task.
@@ -164,9 +156,11 @@ impl Executor<'_> {
             match next {
                 Next::Stop => return Ok(Worked::Stopped),
                 Next::After(After::Judge) => return Ok(Worked::Answered(report)),
-                Next::After(After::Fail(trouble)) => return Ok(Worked::Failed(trouble)),
+                Next::After(After::Fail(trouble)) => {
+                    return Ok(Worked::Failed(report, trouble, None));
+                }
                 Next::After(After::Stop(trouble, outcome)) => {
-                    return Ok(Worked::FailedAndStop(trouble, outcome));
+                    return Ok(Worked::Failed(report, trouble, Some(outcome)));
                 }
                 Next::After(After::Again) => {}
             }
@@ -266,11 +260,17 @@ impl Executor<'_> {
         });
         let mut reader = agent.reader();
         let mut pulse = Instant::now();
+        let mut answered = false;
         let streamed = process::stream(command, &input, log, &handle, |printed| {
             let signs = match printed {
                 Printed::Line(line) => reader.line(line),
                 Printed::Noise => Vec::new(),
             };
+            // Ahead of what it says it has used: no cap is to end it for that.
+            if !answered && reader.has_answered() {
+                answered = true;
+                self.say(Message::Answered { slot });
+            }
             if signs.is_empty() && pulse.elapsed() >= PULSE {
                 pulse = Instant::now();
                 self.say(Message::Printed { slot });

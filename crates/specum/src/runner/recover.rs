@@ -2,9 +2,11 @@
 //! its worktrees removed, and what it had changed is kept under a reference and
 //! taken out of the user's tree. Also what a run does to itself when it stops.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use specum_core::agent;
+use jiff::Timestamp;
+use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::journal::Entry;
 use specum_core::tasks::TaskKey;
 
@@ -15,6 +17,7 @@ use super::beside::{
 use crate::attempt::{History, Launched, Opened, Workspace};
 use crate::files::FileError;
 use crate::git::Git;
+use crate::logs;
 use crate::process;
 use crate::project::Spec;
 
@@ -23,6 +26,7 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     process::end_survivors(&workspace.spec.dir);
     workspace.complete_commits()?;
     charge_lost(workspace)?;
+    workspace.take_back_ticks()?;
     let Ok(git) = &workspace.git else { return Ok(()) };
     let journal = workspace.store.read_journal()?;
     let history = History(&journal);
@@ -122,34 +126,61 @@ fn put_away_worktrees(
         git.remove_worktree(&worktree.path)?;
     }
     // What git does not know of any more has no work in it that we could keep.
-    for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
         let path = entry.path();
-        std::fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
+        fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
     }
+    // Gone with its last worktree; one that is not there is none to miss.
+    let _ = fs::remove_dir(&dir);
     Ok(())
 }
 
 /// An agent that was started and of whose end nobody has heard is charged like
-/// the dearest one.
+/// the dearest one, or with what it had reported if that is more.
 fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
     let Some(state) = workspace.store.read()?.state else { return Ok(()) };
     let journal = workspace.store.read_journal()?;
-    for (task, attempt, name) in History(&journal).uncharged() {
-        let Some(agent) = agent::by_name(name, Some("")) else { continue };
-        let charge = state.budget.charge(agent.measures(), None, true);
+    for lost in History(&journal).uncharged() {
+        let Some(agent) = agent::by_name(lost.agent, Some("")) else { continue };
+        let log = logs::newest_log(&workspace.spec, &lost.task.id, lost.attempt);
+        let reported = log.as_ref().and_then(|log| reported_in(log, agent.as_ref()));
+        let millis = log.as_ref().and_then(|log| worked_until(log, lost.at)).unwrap_or_default();
+        let charge = state.budget.charge(agent.measures(), reported, true);
         let entry = Entry::Charged {
-            task,
-            attempt,
-            agent: name.to_owned(),
+            task: lost.task.clone(),
+            attempt: lost.attempt,
+            agent: lost.agent.to_owned(),
             tokens: charge.tokens,
             cost: charge.cost,
             estimated: charge.estimated,
-            millis: 0,
-            log: None,
+            millis,
+            log: log.map(|log| log.to_string_lossy().into_owned()),
         };
-        workspace.charge(entry, charge, 0)?;
+        workspace.charge(entry, charge, millis)?;
     }
     Ok(())
+}
+
+/// The use that an agent had reported when its output ended.
+fn reported_in(log: &Path, agent: &dyn Agent) -> Option<Usage> {
+    let mut reader = agent.reader();
+    let mut reported = None;
+    process::replay(log, |line| {
+        for sign in reader.line(line) {
+            if let Sign::Used(usage) = sign {
+                reported = Some(usage);
+            }
+        }
+    })
+    .ok()?;
+    reported
+}
+
+/// How long an agent had worked when it last printed something.
+fn worked_until(log: &Path, started: &str) -> Option<u64> {
+    let printed = Timestamp::try_from(fs::metadata(log).ok()?.modified().ok()?).ok()?;
+    let started: Timestamp = started.parse().ok()?;
+    u64::try_from(printed.as_millisecond() - started.as_millisecond()).ok()
 }
 
 /// What runs that did not get to their end have left.

@@ -5,6 +5,7 @@
 //! aloud on a developer's machine and fails the test in CI: what CI shows green
 //! has run.
 
+mod agent;
 mod claude;
 mod other;
 mod process;
@@ -15,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, thread};
 
+pub(crate) use agent::Workplace;
 pub(crate) use claude::{ClaudeRun, Outcome};
-pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini};
+pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini, settle_opencode};
 
 /// An agent host as npm knows it.
 struct Host {
@@ -39,6 +41,14 @@ const CODEX: Host =
 
 const GEMINI: Host =
     Host { name: "gemini", package: "@google/gemini-cli", version: "0.61.0", megabytes: 100 };
+
+const OPENCODE: Host =
+    Host { name: "opencode", package: "opencode-ai", version: "1.18.33", megabytes: 355 };
+
+/// The program of opencode, or `None` if this machine has to do without.
+pub(crate) fn opencode() -> Option<PathBuf> {
+    OPENCODE.program()
+}
 
 /// The program of Codex, or `None` if this machine has to do without.
 pub(crate) fn codex() -> Option<PathBuf> {
@@ -118,9 +128,15 @@ impl Host {
     /// may have been told not to run the script that links it.
     fn find_program(&self, directory: &Path) -> PathBuf {
         let modules = directory.join("node_modules");
-        let platform = format!("{}-{}-{}", self.package, node_os(), node_arch());
-        let native = [platform.clone(), format!("{platform}-musl")]
-            .map(|package| modules.join(package).join(self.name));
+        let (package, name) = (self.package, self.name);
+        let platform = format!("{}-{}", node_os(), node_arch());
+        let native = [
+            format!("{package}-{platform}/{name}"),
+            format!("{package}-{platform}-musl/{name}"),
+            format!("{name}-{platform}/bin/{name}"),
+            format!("{name}-{platform}-musl/bin/{name}"),
+        ]
+        .map(|program| modules.join(program));
         let linked = modules.join(".bin").join(self.name);
         native.into_iter().find(|program| program.exists()).unwrap_or(linked)
     }

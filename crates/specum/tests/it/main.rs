@@ -25,8 +25,11 @@ mod session;
 /// The hooks around sub-agents, with the input that Claude Code sends.
 mod session_hooks;
 
+/// Each agent as specum calls it, on the real programs.
+mod agents;
 /// The plugin's way into the hosts, and the loop in the other two.
 mod plugin;
+
 /// Another plugin as the driver.
 mod ralph_loop;
 
@@ -48,5 +51,11 @@ mod faults;
 /// `specum run`: killed, interrupted, in groups, and beside others.
 mod run;
 
+/// `specum run` with the real hosts.
+mod run_hosts;
+
 /// What people and scripts type.
 mod verbs;
+
+/// `specum run` at its limits.
+mod run_limits;

@@ -31,7 +31,7 @@ use wire::Numbers;
 
 /// How long anything here waits for an event before it calls the test broken.
 /// Generous, because a loaded machine must not fail a test.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running mock of the Messages API; it ends when dropped.
 pub(crate) struct Model {

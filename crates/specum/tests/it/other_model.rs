@@ -1,17 +1,18 @@
-//! A scripted model for the other hosts: the Responses API of Codex and the API
-//! of Gemini CLI, inside the test.
+//! A scripted model for the other hosts: the Responses API of Codex, the API of
+//! Gemini CLI and the Chat Completions API of opencode, inside the test.
 //!
-//! Both come down to the same here: the host says something or gives back what
+//! They all come down to the same here: the host says something or gives back what
 //! a command printed, and the model says something or runs a command. It serves
 //! on a free local port until it is dropped.
 
+mod chat;
 mod gemini;
 mod responses;
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use axum::Router;
@@ -22,7 +23,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::model::serve;
+use crate::model::{PATIENCE, serve};
 
 /// The API a host speaks.
 #[derive(Clone, Copy)]
@@ -31,6 +32,8 @@ pub(crate) enum Api {
     Responses,
     /// Gemini CLI.
     Gemini,
+    /// opencode.
+    Chat,
 }
 
 /// What the host has just told the model.
@@ -48,6 +51,16 @@ pub(crate) enum Answer {
     Say(String),
     /// Runs a command.
     Run(String),
+    /// Refuses with this status and this body.
+    Refuse(u16, Value),
+    /// Never answers.
+    Hang,
+}
+
+/// What a model's turn consists of.
+enum Turn {
+    Say(String),
+    Run(String),
 }
 
 /// A running mock; it ends when dropped.
@@ -64,6 +77,7 @@ struct Service {
     api: Api,
     script: Box<Script>,
     told: Mutex<Vec<Told>>,
+    arrived: Condvar,
     count: AtomicUsize,
 }
 
@@ -78,6 +92,7 @@ impl OtherModel {
             api,
             script: Box::new(script),
             told: Mutex::default(),
+            arrived: Condvar::new(),
             count: AtomicUsize::new(0),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free local port");
@@ -102,6 +117,21 @@ impl OtherModel {
     }
 }
 
+impl OtherModel {
+    /// Blocks until the host has asked this often.
+    pub(crate) fn wait_for(&self, requests: usize) {
+        let told = self.service.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let (told, waited) = self
+            .service
+            .arrived
+            .wait_timeout_while(told, PATIENCE, |told| told.len() < requests)
+            .unwrap_or_else(PoisonError::into_inner);
+        let count = told.len();
+        drop(told);
+        assert!(!waited.timed_out(), "waited {PATIENCE:?} in vain; {count} requests came");
+    }
+}
+
 impl Drop for OtherModel {
     fn drop(&mut self) {
         drop(self.shutdown.take());
@@ -116,6 +146,7 @@ async fn answer(State(service): State<Arc<Service>>, uri: Uri, body: Bytes) -> R
     let asks_the_model = match service.api {
         Api::Responses => uri.path().ends_with("/responses"),
         Api::Gemini => uri.path().ends_with(":streamGenerateContent"),
+        Api::Chat => uri.path().ends_with("/chat/completions"),
     };
     if !asks_the_model {
         return "{}".into_response();
@@ -124,15 +155,28 @@ async fn answer(State(service): State<Arc<Service>>, uri: Uri, body: Bytes) -> R
     let told = match service.api {
         Api::Responses => responses::told(&body),
         Api::Gemini => gemini::told(&body),
+        Api::Chat => chat::told(&body),
     };
     service.told.lock().unwrap_or_else(PoisonError::into_inner).push(told.clone());
+    service.arrived.notify_all();
     let Ok(answer) = catch_unwind(AssertUnwindSafe(|| (service.script)(&told))) else {
         return (StatusCode::BAD_REQUEST, "the script panicked").into_response();
     };
     let number = service.count.fetch_add(1, Ordering::Relaxed);
+    let turn = match answer {
+        Answer::Say(text) => Turn::Say(text),
+        Answer::Run(command) => Turn::Run(command),
+        Answer::Hang => std::future::pending().await,
+        Answer::Refuse(status, body) => {
+            let status = StatusCode::from_u16(status).expect("a script gives a valid status");
+            return (status, [(header::CONTENT_TYPE, "application/json")], body.to_string())
+                .into_response();
+        }
+    };
     let events = match service.api {
-        Api::Responses => responses::events(&answer, number),
-        Api::Gemini => gemini::events(&answer),
+        Api::Responses => responses::events(&turn, number),
+        Api::Gemini => gemini::events(&turn),
+        Api::Chat => chat::events(&turn, number),
     };
     ([(header::CONTENT_TYPE, "text/event-stream")], events).into_response()
 }

@@ -8,6 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, fs};
 
+use serde_json::json;
+
 use super::process::{Finished, Running};
 
 /// Far beyond what any run takes; it only keeps a hung host from hanging CI.
@@ -48,6 +50,23 @@ pub(crate) fn settle_gemini(home: &Path) {
     let settings = "{\n  \"security\": {\n    \"auth\": {\n      \"selectedType\": \"gemini-api-key\"\n    }\n  }\n}";
     fs::create_dir_all(home.join(".gemini")).expect("a new directory");
     fs::write(home.join(".gemini/settings.json"), settings).expect("a new file");
+}
+
+/// Makes a home in which opencode asks the model at `url`.
+pub(crate) fn settle_opencode(home: &Path, url: &str) {
+    let config = json!({
+        "model": "mock/mock-1", "small_model": "mock/mock-1", "share": "disabled",
+        "provider": {"mock": {
+            "npm": "@ai-sdk/openai-compatible", "name": "Mock",
+            "options": {"baseURL": format!("{url}/v1"), "apiKey": "dummy"},
+            "models": {"mock-1": {
+                "name": "Mock 1", "limit": {"context": 400_000, "output": 8000},
+                "cost": {"input": 1, "output": 2},
+            }},
+        }},
+    });
+    fs::create_dir_all(home.join(".config/opencode")).expect("a new directory");
+    fs::write(home.join(".config/opencode/opencode.json"), config.to_string()).expect("a file");
 }
 
 /// `codex exec` in a project, with every hook trusted.

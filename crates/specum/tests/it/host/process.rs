@@ -1,7 +1,7 @@
 //! A child process that ends within a time limit, and with its test.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::panic::catch_unwind;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -43,11 +43,21 @@ enum Happening {
 }
 
 impl Running {
-    pub(super) fn spawn(mut command: Command, limit: Duration) -> Running {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(super) fn spawn(command: Command, limit: Duration) -> Running {
+        Running::spawn_with(command, Vec::new(), limit)
+    }
+
+    /// The same for a child that reads something.
+    pub(super) fn spawn_with(mut command: Command, input: Vec<u8>, limit: Duration) -> Running {
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).spawn().unwrap_or_else(|error| {
             panic!("cannot start {}: {error}", command.get_program().display())
         });
+        if let Some(mut stdin) = child.stdin.take() {
+            // Fails if the child ends without having read it all.
+            thread::spawn(move || stdin.write_all(&input));
+        }
         let pid = Pid::from_child(&child);
         let (sender, happenings) = mpsc::channel();
         forward(child.stdout.take(), Happening::Stdout, sender.clone());

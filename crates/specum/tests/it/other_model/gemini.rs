@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Told, texts};
+use super::{Told, Turn, texts};
 
 /// The last message of the conversation.
 pub(super) fn told(body: &Value) -> Told {
@@ -19,10 +19,10 @@ pub(super) fn told(body: &Value) -> Told {
     }
 }
 
-pub(super) fn events(answer: &Answer) -> String {
-    let part = match answer {
-        Answer::Say(text) => json!({"text": text}),
-        Answer::Run(command) => json!({"functionCall": {
+pub(super) fn events(turn: &Turn) -> String {
+    let part = match turn {
+        Turn::Say(text) => json!({"text": text}),
+        Turn::Run(command) => json!({"functionCall": {
             "name": "run_shell_command", "args": {"command": command, "description": "the task"},
         }}),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Told, texts};
+use super::{Told, Turn, texts};
 
 /// The last item of the conversation.
 pub(super) fn told(body: &Value) -> Told {
@@ -17,13 +17,13 @@ pub(super) fn told(body: &Value) -> Told {
     }
 }
 
-pub(super) fn events(answer: &Answer, number: usize) -> String {
-    let item = match answer {
-        Answer::Say(text) => json!({
+pub(super) fn events(turn: &Turn, number: usize) -> String {
+    let item = match turn {
+        Turn::Say(text) => json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
             "content": [{"type": "output_text", "text": text}],
         }),
-        Answer::Run(command) => json!({
+        Turn::Run(command) => json!({
             "type": "function_call", "id": format!("fc_{number}"),
             "call_id": format!("call_{number}"), "name": "exec_command",
             "arguments": json!({"cmd": command}).to_string(),

@@ -42,7 +42,7 @@ const ALONE: Plan = Plan {
   - **Verify**: `grep -q mended new/one.txt`
 ",
     events: &["launched"],
-    least_points: 100,
+    least_points: 80,
     step: 1,
 };
 
@@ -61,7 +61,7 @@ const CONFLICT: Plan = Plan {
   - **Verify**: `grep -q right shared.txt`
 ",
     events: &["ready", "integrating", "set-aside"],
-    least_points: 100,
+    least_points: 80,
     step: 1,
 };
 
@@ -80,7 +80,7 @@ const MENDED: Plan = Plan {
   ```
 ",
     events: &["failed", "kept", "integrating"],
-    least_points: 100,
+    least_points: 80,
     step: 3,
 };
 
@@ -99,7 +99,7 @@ const BROKEN: Plan = Plan {
   - **Verify**: `test ! -f first.txt || test -f out/first.txt`
 ",
     events: &["integrating", "taken-out", "set-aside"],
-    least_points: 100,
+    least_points: 80,
     step: 3,
 };
 

@@ -1,0 +1,159 @@
+//! The journal as it has been read so far. It only ever grows, so a second look
+//! reads what was added; a loop of a thousand tasks would otherwise read its
+//! whole story a thousand times.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use specum_core::journal::{self, Record, StateChange};
+
+use crate::files;
+
+/// The longest journal worth reading.
+const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
+/// How many records keep the state that they wrote. Only the last one is ever
+/// asked for; it is most of a record.
+const WITH_STATE: usize = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// How much of the file is read: whole lines.
+    length: u64,
+    /// Which file it was.
+    identity: u64,
+    /// What was read last, to be sure that the file is still the same.
+    last_line: Vec<u8>,
+    records: Arc<Vec<Record>>,
+}
+
+impl Records {
+    /// Every record of the journal.
+    pub(super) fn read(&mut self, path: &Path) -> io::Result<Arc<Vec<Record>>> {
+        let mut file = match files::open_own(path, File::options().read(true)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                *self = Records::default();
+                return Ok(Arc::default());
+            }
+            Err(error) => return Err(error),
+        };
+        if !self.is_of(&mut file)? {
+            *self = Records { identity: identity(&file)?, ..Records::default() };
+        }
+        file.seek(SeekFrom::Start(self.length))?;
+        let mut added = Vec::new();
+        file.take(MAX_JOURNAL).read_to_end(&mut added)?;
+        let whole = added.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.add(&added[..whole]);
+        let torn = journal::parse(&added[whole..]);
+        if torn.is_empty() {
+            return Ok(Arc::clone(&self.records));
+        }
+        // Somebody died before the end of the line, but not before that of the
+        // record.
+        Ok(Arc::new(self.records.iter().cloned().chain(torn).collect()))
+    }
+
+    /// Whether a file still begins with what was read of it.
+    fn is_of(&self, file: &mut File) -> io::Result<bool> {
+        if file.metadata()?.len() < self.length || identity(file)? != self.identity {
+            return Ok(false);
+        }
+        let mut line = vec![0; self.last_line.len()];
+        file.seek(SeekFrom::Start(self.length - line.len() as u64))?;
+        file.read_exact(&mut line)?;
+        Ok(line == self.last_line)
+    }
+
+    fn add(&mut self, lines: &[u8]) {
+        if lines.is_empty() {
+            return;
+        }
+        let before = lines[..lines.len() - 1].iter().rposition(|byte| *byte == b'\n');
+        self.last_line = lines[before.map_or(0, |at| at + 1)..].to_vec();
+        self.length += lines.len() as u64;
+        let records = Arc::make_mut(&mut self.records);
+        let first = records.len().saturating_sub(WITH_STATE);
+        records.extend(journal::parse(lines));
+        let last = records.len().saturating_sub(WITH_STATE).max(first);
+        for record in &mut records[first..last] {
+            if let Some(changes) = &mut record.changes {
+                changes.state = StateChange::Keep;
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(file: &File) -> io::Result<u64> {
+    Ok(std::os::unix::fs::MetadataExt::ino(&file.metadata()?))
+}
+
+#[cfg(not(unix))]
+fn identity(_file: &File) -> io::Result<u64> {
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const PAUSED: &str = "{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n";
+    const RESUMED: &str = "{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}\n";
+
+    /// What a reader that has seen nothing finds.
+    fn fresh(path: &Path) -> Arc<Vec<Record>> {
+        Records::default().read(path).unwrap()
+    }
+
+    #[test]
+    fn a_second_look_finds_what_a_first_one_would() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let mut records = Records::default();
+        assert!(records.read(&path).unwrap().is_empty());
+        let texts = [
+            PAUSED.to_owned(),
+            format!("{PAUSED}{RESUMED}"),
+            // Torn in the middle, and torn but for the end of the line.
+            format!("{PAUSED}{RESUMED}{}", &PAUSED[..9]),
+            format!("{PAUSED}{RESUMED}{}", PAUSED.trim_end()),
+            format!("{PAUSED}{RESUMED}{PAUSED}{RESUMED}"),
+            // Somebody has put another file in its place.
+            RESUMED.to_owned(),
+            format!("{RESUMED}{RESUMED}{RESUMED}{RESUMED}{RESUMED}"),
+            format!("{PAUSED}{PAUSED}{PAUSED}{PAUSED}{PAUSED}{PAUSED}{PAUSED}"),
+        ];
+        for text in texts {
+            fs::write(&path, &text).unwrap();
+            assert_eq!(records.read(&path).unwrap(), fresh(&path), "{text}");
+            assert_eq!(records.read(&path).unwrap(), fresh(&path), "again: {text}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(records.read(&path).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_last_record_keeps_its_state_and_old_ones_let_it_go() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let mut records = Records::default();
+        let mut text = String::new();
+        for n in 0..40 {
+            text.push_str(&format!(
+                "{{\"v\":1,\"at\":\"{n}\",\"event\":\"paused\",\"changes\":{{\"state\":{{\"write\":{{}}}}}}}}\n"
+            ));
+            fs::write(&path, &text).unwrap();
+            let found = records.read(&path).unwrap();
+            let with_state = found.iter().filter(|record| {
+                record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep)
+            });
+            assert_eq!(with_state.clone().count(), (n + 1).min(WITH_STATE));
+            assert_eq!(with_state.clone().next_back().unwrap().at, n.to_string());
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A helper of the tests: an agent without a model.
+//!
+//! Under the name by which it is called, such as `claude`, it looks into the
+//! directory `FAKE_AGENT` for a script: `claude.2` for its second call, else
+//! `claude`. Each line of a script is a word and what belongs to it; see `obey`.
+//! Every call leaves `claude.2.called` there, with its arguments.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, parent_id};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut args = std::env::args();
+    let called = args.next().ok_or("no name")?;
+    let name = Path::new(&called).file_name().ok_or("no name")?.to_string_lossy().into_owned();
+    let stage = PathBuf::from(std::env::var_os("FAKE_AGENT").ok_or("no FAKE_AGENT")?);
+    let number = register(&stage, &name, &args.collect::<Vec<_>>().join(" "))?;
+    let own = stage.join(format!("{name}.{number}"));
+    let script = fs::read(if own.exists() { own.clone() } else { stage.join(&name) })?;
+    for line in script.split(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(line);
+        let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        if let Some(code) = obey(word, rest, &own)? {
+            return Ok(ExitCode::from(code));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Leaves a note of the call, and gives its number.
+fn register(stage: &Path, name: &str, args: &str) -> io::Result<u64> {
+    for number in 1.. {
+        let note = stage.join(format!("{name}.{number}.called"));
+        match File::create_new(note) {
+            Ok(mut note) => return note.write_all(args.as_bytes()).map(|()| number),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("no number is free"))
+}
+
+/// Does what a line says. A code ends the agent.
+fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::error::Error>> {
+    match word {
+        // Reads the brief to its end and keeps it as `claude.2.brief`.
+        "read" => {
+            let mut brief = Vec::new();
+            io::stdin().read_to_end(&mut brief)?;
+            fs::write(own.with_added_extension("brief"), brief)?;
+        }
+        // A line on standard output, or on standard error.
+        "say" => writeln!(io::stdout(), "{rest}")?,
+        "complain" => writeln!(io::stderr(), "{rest}")?,
+        // Bytes, in hexadecimal digits, on standard output.
+        "bytes" => {
+            let bytes =
+                (0..rest.len() / 2).map(|n| u8::from_str_radix(&rest[2 * n..2 * n + 2], 16));
+            io::stdout().write_all(&bytes.collect::<Result<Vec<u8>, _>>()?)?;
+            io::stdout().flush()?;
+        }
+        // So many megabytes, in lines of so many bytes; 0 for no end of line.
+        "flood" => flood(&mut io::stdout().lock(), rest)?,
+        "flood-error" => flood(&mut io::stderr().lock(), rest)?,
+        // Waits for a shell command, does not, or becomes one.
+        "sh" => {
+            Command::new("sh").arg("-c").arg(rest).stdin(Stdio::null()).status()?;
+        }
+        "leave" => {
+            Command::new("sh").arg("-c").arg(rest).stdin(Stdio::null()).spawn()?;
+        }
+        "become" => return Err(Command::new("sh").arg("-c").arg(rest).exec().into()),
+        // The most memory that specum has used so far, in kilobytes.
+        "measure" => {
+            let status = fs::read_to_string(format!("/proc/{}/status", parent_id()))?;
+            let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let peak = peak.ok_or("no peak")?.trim().trim_end_matches(" kB");
+            fs::write(own.with_added_extension("memory"), peak)?;
+        }
+        // Silence without end.
+        "hang" => loop {
+            std::thread::park();
+        },
+        "exit" => return Ok(Some(rest.parse()?)),
+        "" | "#" => {}
+        other => return Err(format!("unknown word {other}").into()),
+    }
+    Ok(None)
+}
+
+fn flood(to: &mut impl Write, rest: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let (megabytes, line) = rest.split_once(' ').ok_or("megabytes and length")?;
+    let (megabytes, line): (usize, usize) = (megabytes.parse()?, line.parse()?);
+    let mut piece = vec![b'x'; 1024 * 1024];
+    if line > 0 {
+        piece.iter_mut().skip(line - 1).step_by(line).for_each(|byte| *byte = b'\n');
+    }
+    (0..megabytes).try_for_each(|_| to.write_all(&piece))?;
+    if piece.last() != Some(&b'\n') {
+        to.write_all(b"\n")?;
+    }
+    Ok(to.flush()?)
+}

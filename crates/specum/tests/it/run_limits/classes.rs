@@ -1,0 +1,244 @@
+//! What goes wrong with an agent, and what follows.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use super::speech::{claude, codex};
+use super::{Stage, wants};
+
+fn one() -> Stage {
+    Stage::new(wants("1.1", "a.txt"))
+}
+
+fn works() -> String {
+    format!("read\nsh touch a.txt\n{}", claude::complete(5, 0.1))
+}
+
+/// A second long after every test.
+fn in_an_hour() -> i64 {
+    jiff::Timestamp::now().as_second() + 3600
+}
+
+#[test]
+fn a_limit_is_waited_for_until_the_time_that_the_agent_names() {
+    let stage = one();
+    stage.once("claude", 1, claude::limited_until(in_an_hour())).agent("claude", works());
+    let told = stage.hasty(&[]);
+    told.ends(0, "complete");
+    let waiting = told.all("waiting");
+    assert_eq!(waiting.len(), 1, "{}", told.call.stdout);
+    assert_eq!(
+        (&waiting[0]["agent"], &waiting[0]["why"]),
+        (&json!("claude"), &json!("You've hit your session limit"))
+    );
+    let millis = waiting[0]["millis"].as_u64().unwrap();
+    assert!((3_000_000..=3_601_000).contains(&millis), "{millis}");
+    assert_eq!((told.failures().len(), stage.calls("claude")), (0, 2));
+    let passed = &told.all("passed")[0]["attempt"];
+    assert_eq!(passed, 1, "a limit is no attempt");
+    assert_eq!(stage.journal("waited").len(), 1);
+    assert_eq!(told.summary()["waits"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_limit_without_an_end_is_asked_for_later_each_time() {
+    let stage = one();
+    for nth in 1..=3 {
+        stage.once("claude", nth, claude::fails("rate_limit", 429, "slow down"));
+    }
+    stage.agent("claude", works());
+    let told = stage.faster(100, &[]);
+    told.ends(0, "complete");
+    let waits = told.all("waiting");
+    let waits: Vec<u64> = waits.iter().map(|wait| wait["millis"].as_u64().unwrap()).collect();
+    let [first, second, third] = waits[..] else { panic!("{waits:?}") };
+    assert!(first <= 30_000 && second > 30_000 && second <= 60_000 && third > 60_000, "{waits:?}");
+    assert_eq!((stage.calls("claude"), &told.all("passed")[0]["attempt"]), (4, &json!(1)));
+}
+
+#[test]
+fn the_next_agent_goes_on_and_the_first_comes_back() {
+    let tasks = (1..=3).map(|n| wants(&format!("1.{n}"), &format!("{n}.txt"))).collect::<String>();
+    let stage = Stage::new(tasks);
+    let files = "sh touch 1.txt 2.txt 3.txt\n";
+    stage.agent("claude", files.to_owned() + &claude::complete(5, 0.1));
+    stage.once("claude", 1, claude::fails("rate_limit", 429, "slow down, retry in 700s"));
+    stage.agent("codex", files.to_owned() + &codex::complete(5));
+    // It works until the limit of the other one has passed.
+    stage.once("codex", 1, format!("{files}sh sleep 1\n{}", codex::complete(5)));
+    let told = stage.hasty(&["--agent", "claude,codex"]);
+    told.ends(0, "complete");
+    let changes: Vec<_> = told
+        .all("agent-changed")
+        .iter()
+        .map(|change| json!([change["from"], change["to"]]))
+        .collect();
+    assert_eq!(
+        changes,
+        [json!(["claude", "codex"]), json!(["codex", "claude"])],
+        "{}",
+        told.call.stdout
+    );
+    let whys: Vec<_> =
+        stage.journal("agent-changed").iter().map(|change| change["why"].clone()).collect();
+    assert_eq!(whys, ["slow down, retry in 700s", "claude is available again"]);
+    assert_eq!(told.all("waiting").len(), 0);
+    assert_eq!((stage.calls("claude"), stage.calls("codex")), (3, 1));
+}
+
+#[test]
+fn whoever_is_not_signed_in_is_asked_once_and_the_person_told_what_to_do() {
+    let stage = one();
+    stage.agent("claude", claude::fails("authentication_failed", 401, "Invalid API key"));
+    let told = stage.run(&[]);
+    let why = told.ends(1, "no-agent");
+    assert!(why.contains("Invalid API key") && why.contains("/login"), "{why}");
+    assert_eq!((stage.calls("claude"), told.failures().len()), (1, 0));
+    let state = stage.world.read_state();
+    assert_eq!((&state["taskIteration"], &state["globalIteration"]), (&json!(1), &json!(1)));
+    stage.agent("claude", works());
+    let told = stage.run(&[]);
+    told.ends(0, "complete");
+    assert_eq!(told.all("passed")[0]["attempt"], 1);
+}
+
+#[test]
+fn every_agent_that_is_refused_is_told_how_to_sign_in() {
+    let gemini = json!({"type": "result", "status": "error", "stats": {},
+        "error": {"message": "API key not valid. Please pass a valid API key."}});
+    let opencode = json!({"type": "error",
+        "error": {"name": "APIError", "data": {"message": "no", "statusCode": 401}}});
+    for (agent, script, hint) in [
+        ("codex", codex::fails("unexpected status 401 Unauthorized"), "codex login"),
+        ("gemini", format!("say {gemini}\nexit 145"), "GEMINI_API_KEY"),
+        ("opencode", format!("say {opencode}\nexit 1"), "opencode auth login"),
+    ] {
+        let stage = one();
+        stage.agent(agent, script);
+        let why = stage.run(&["--agent", agent]).ends(1, "no-agent");
+        assert!(why.contains(hint), "{agent}: {why}");
+        assert_eq!(stage.calls(agent), 1);
+    }
+}
+
+#[test]
+fn somebody_else_works_while_one_is_not_signed_in() {
+    let stage = one();
+    stage.agent("claude", claude::fails("authentication_failed", 401, "Invalid API key"));
+    stage.agent("codex", format!("sh touch a.txt\n{}", codex::complete(5)));
+    stage.run(&["--agent", "claude,codex"]).ends(0, "complete");
+    assert_eq!((stage.calls("claude"), stage.calls("codex")), (1, 1));
+}
+
+#[test]
+fn a_task_too_long_and_a_failing_server_are_failed_attempts() {
+    let stage = one();
+    stage.once("claude", 1, claude::fails("invalid_request", 413, "Prompt is too long"));
+    stage.once("claude", 2, claude::fails("overloaded", 529, "Overloaded"));
+    stage.once(
+        "claude",
+        3,
+        "complain it broke\nsh touch half.txt\nsay {\"type\":\"system\"}\nexit 3",
+    );
+    stage.agent("claude", works());
+    let told = stage.hasty(&[]);
+    told.ends(0, "complete");
+    let failed: Vec<(&str, &str)> = vec![
+        ("context-overflow", "too long for the model: Prompt is too long"),
+        ("server", "the model's server failed: Overloaded"),
+        ("crash", "the agent broke off: ended with code 3 and without an answer: it broke"),
+    ];
+    let told: Vec<(String, String)> = told.failures();
+    assert_eq!(
+        told.iter().map(|(class, why)| (class.as_str(), why.as_str())).collect::<Vec<_>>(),
+        failed
+    );
+    let brief = String::from_utf8(stage.left("claude", 4, "brief")).unwrap();
+    assert!(brief.contains("- the agent broke off: ended with code 3"), "{brief}");
+}
+
+#[test]
+fn what_a_failed_attempt_has_used_is_told_with_its_failure() {
+    let stage = one();
+    let fails = claude::fails("overloaded", 529, "Overloaded")
+        .replace("\"total_cost_usd\":0", "\"total_cost_usd\":0.25");
+    stage.once("claude", 1, claude::text("m", "I begin", 40) + &fails).agent("claude", works());
+    let told = stage.hasty(&[]);
+    told.ends(0, "complete");
+    assert_eq!(told.all("failed")[0]["usage"], json!({"tokens": 40, "cost": 0.25}));
+    let charged = &stage.journal("charged")[0];
+    assert_eq!((&charged["tokens"], &charged["cost"]), (&json!(40), &json!(0.25)));
+    assert_ne!(charged["estimated"], true, "it has said so itself");
+}
+
+#[test]
+fn three_in_a_row_that_come_to_nothing_end_the_run() {
+    let stage = Stage::new(wants("1.1", "a.txt") + &wants("1.2", "b.txt"));
+    stage.agent("claude", "say {\"type\":\"system\"}\ncomplain segmentation fault\nexit 139");
+    let told = stage.run(&[]);
+    let why = told.ends(1, "circuit");
+    assert!(why.contains("segmentation fault"), "{why}");
+    assert_eq!((stage.calls("claude"), told.failures().len()), (3, 3));
+    assert_eq!(told.all("waiting").len(), 2, "it is not called three times in a second");
+}
+
+#[test]
+fn work_between_them_closes_the_circuit() {
+    let stage = one();
+    let breaks = "say {\"type\":\"system\"}\nexit 139";
+    for nth in [1, 2, 4, 5] {
+        stage.once("claude", nth, breaks);
+    }
+    stage.once("claude", 3, format!("sh touch some.txt\n{breaks}"));
+    stage.agent("claude", works());
+    let told = stage.hasty(&["--max-task-iterations", "9"]);
+    told.ends(0, "complete");
+    assert_eq!(stage.calls("claude"), 6);
+}
+
+#[test]
+fn a_call_that_fails_before_it_begins_is_made_once_and_its_words_are_shown() {
+    let stage = one();
+    stage.agent("claude", "complain error: unknown option '--settings'\nexit 1");
+    let why = stage.run(&[]).ends(1, "no-agent");
+    assert!(why.contains("error: unknown option '--settings'"), "{why}");
+    assert!(!why.contains("/login"), "nothing is wrong with the sign-in: {why}");
+    assert_eq!(stage.calls("claude"), 1);
+    assert_eq!(stage.journal("failed").len(), 0);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let executable = |stage: &Stage, content: &str, mode: u32| {
+        fs::write(stage.bin.join("claude"), content).unwrap();
+        fs::set_permissions(stage.bin.join("claude"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (content, mode, word) in
+        [("#!/no/such/interpreter\n", 0o755, "interpreter"), ("\x7fELF nonsense", 0o755, "format")]
+    {
+        let stage = one();
+        executable(&stage, content, mode);
+        let why = stage.run(&[]).ends(1, "no-agent");
+        assert!(why.contains("claude: ") && why.contains(word), "{content:?}: {why}");
+        assert!(!why.contains("/login"), "{why}");
+        assert_eq!(stage.journal("failed").len(), 0);
+    }
+    let stage = one();
+    executable(&stage, "#!/bin/sh\n", 0o644);
+    let call = stage.specum(&["run", "--agent", "claude"]);
+    assert!(call.exits(3).stderr.contains("claude"), "{}", call.stderr);
+    fs::remove_file(stage.bin.join("claude")).unwrap();
+    fs::create_dir(stage.bin.join("claude")).unwrap();
+    let call = stage.specum(&["run", "--agent", "claude"]);
+    assert!(call.exits(3).stderr.contains("claude is not on PATH"), "{}", call.stderr);
+}
+
+#[test]
+fn a_program_behind_the_agent_command_that_is_missing_is_named() {
+    let stage = one();
+    let why = stage.run(&["--agent-command", "no-such-agent --fast"]).ends(1, "no-agent");
+    assert!(why.contains("no-such-agent"), "{why}");
+    assert_eq!(stage.journal("failed").len(), 0);
+}

@@ -1,0 +1,107 @@
+//! Whatever an agent prints, the run goes on, the log has every byte, and
+//! specum stays small.
+
+use super::speech::claude;
+use super::{Stage, wants};
+
+/// The most memory a run may ever use, in kilobytes.
+const MOST_MEMORY: u64 = 50 * 1024;
+const MEGABYTE: usize = 1024 * 1024;
+
+fn one() -> Stage {
+    Stage::new(wants("1.1", "a.txt"))
+}
+
+/// An agent that prints something, does its work, and looks at specum's memory.
+fn after(prints: &str) -> String {
+    format!("{prints}\nsh touch a.txt\nmeasure\n{}", claude::complete(5, 0.1))
+}
+
+fn peak(stage: &Stage, agent: &str) -> u64 {
+    String::from_utf8(stage.left(agent, 1, "memory")).unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn bytes_that_are_no_text_end_no_run() {
+    let stage = one();
+    // A broken character, a colour, a title, a NUL, a bell, and half an event.
+    let bytes = b"\xff\xfe\x1b[31mred\x1b]0;title\x07\0\0\x07\n{\"type\":\"assis\xc3\n";
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    stage.agent("claude", after(&format!("bytes {digits}")));
+    let told = stage.run(&[]);
+    told.ends(0, "complete");
+    assert_eq!(told.failures(), []);
+    let log = stage.logs().remove("1.1-1.log").unwrap();
+    assert!(log.starts_with(bytes), "{log:?}");
+}
+
+#[test]
+fn what_a_terminal_would_obey_does_not_reach_it() {
+    let stage = one();
+    let digits: String =
+        b"\x1b[2J\x1b]0;owned\x07TASK\x1b[0m\n".iter().map(|byte| format!("{byte:02x}")).collect();
+    stage.agent("plain", format!("bytes {digits}\nsh touch a.txt\nsay TASK_COMPLETE"));
+    let told = stage.run(&["--agent-command", "plain"]);
+    told.ends(0, "complete");
+    let shown = &told.call.stdout;
+    assert!(shown.contains("TASK") && !shown.contains(['\x1b', '\x07']), "{shown:?}");
+}
+
+#[test]
+fn a_line_of_100_megabytes_is_kept_in_the_log_and_not_in_memory() {
+    let stage = one();
+    stage.agent("claude", after("flood 100 0"));
+    stage.run(&[]).ends(0, "complete");
+    let log = stage.logs().remove("1.1-1.log").unwrap();
+    assert_eq!(log.iter().filter(|byte| **byte == b'x').count(), 100 * MEGABYTE);
+    assert!(peak(&stage, "claude") < MOST_MEMORY, "{} kB", peak(&stage, "claude"));
+}
+
+#[test]
+fn long_lines_in_a_row_are_not_kept_in_memory() {
+    // As long as a line may be that is given to the parser.
+    let stage = one();
+    stage.agent("claude", after(&"flood 3 0\n".repeat(30)));
+    stage.run(&[]).ends(0, "complete");
+    assert!(peak(&stage, "claude") < MOST_MEMORY, "{} kB", peak(&stage, "claude"));
+}
+
+#[test]
+fn a_hundred_megabytes_of_lines_are_kept_in_the_log_and_not_in_memory() {
+    let stage = one();
+    stage.agent("claude", after("flood 100 128"));
+    stage.run(&[]).ends(0, "complete");
+    let log = stage.logs().remove("1.1-1.log").unwrap();
+    assert!(log.len() > 100 * MEGABYTE);
+    assert!(peak(&stage, "claude") < MOST_MEMORY, "{} kB", peak(&stage, "claude"));
+}
+
+#[test]
+fn a_flood_that_is_shown_line_by_line_is_not_kept_in_memory() {
+    let stage = one();
+    stage.agent("chatty", "flood 20 1024\nsh touch a.txt\nmeasure\nsay TASK_COMPLETE");
+    let call = stage.specum(&["run", "--agent-command", "chatty"]);
+    call.exits(0);
+    assert!(peak(&stage, "chatty") < MOST_MEMORY, "{} kB", peak(&stage, "chatty"));
+}
+
+#[test]
+fn a_flood_on_standard_error_is_kept_in_the_log_and_not_in_memory() {
+    let stage = one();
+    stage.agent("claude", after("flood-error 100 80"));
+    stage.run(&[]).ends(0, "complete");
+    let log = stage.logs().remove("1.1-1.log").unwrap();
+    assert!(log.len() > 100 * MEGABYTE);
+    assert!(peak(&stage, "claude") < MOST_MEMORY, "{} kB", peak(&stage, "claude"));
+}
+
+#[test]
+fn a_run_goes_on_although_nobody_reads_what_it_says() {
+    let stage = one();
+    stage.agent("claude", after("flood 1 80"));
+    let mut command = stage.command(&["run", "--json"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(stage.tasks().starts_with("- [x]"));
+}
