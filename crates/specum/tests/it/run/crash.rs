@@ -46,12 +46,13 @@ const ALONE: Plan = Plan {
     step: 1,
 };
 
-/// A group in which two change the same line.
+/// A group in which two change the same line, and one has learned something.
 const CONFLICT: Plan = Plan {
     tasks: "\
 - [ ] 1.1 [P] Left
   ```sh
   sed -i 's/$/ left/' shared.txt
+  echo '- LEARNED' > specs/test-spec/.progress-task-0.md
   ```
   - **Verify**: `grep -q left shared.txt`
 - [ ] 1.2 [P] Right
@@ -139,6 +140,8 @@ fn is_at_its_end(world: &World, plan: &Plan, undisturbed: &str) {
     for id in ids(plan) {
         assert_eq!(completed.matches(&format!("- {id} ")).count(), 1, "{id}: {progress}");
     }
+    let learned = usize::from(plan.tasks.contains("LEARNED"));
+    assert_eq!(progress.matches("- LEARNED").count(), learned, "{progress}");
     nothing_is_left(world);
 }
 

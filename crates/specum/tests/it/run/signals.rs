@@ -18,15 +18,15 @@ use crate::world::{World, call, fifo};
 const FOUR: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n";
 const ONE: &str = "- [ ] 1.1 a\n";
 
-/// Writes half a file and stays, with two children in sessions of their own:
-/// one that hears no signal it could ignore, and one that nothing ties to us
-/// but that we are its ancestor. With `$HOME/go` it does its work.
+/// Writes half a file and stays, with two that are in sessions of their own:
+/// a child that hears no signal it could ignore, and one whose parent is gone
+/// and whose environment is empty. With `$HOME/go` it does its work.
 const STUBBORN: &str = r#"
 test -e "$HOME/go" && { echo whole > "$id.txt"; echo TASK_COMPLETE; exit; }
 echo half > "$id.txt"
 stay='trap "" TERM HUP INT; echo "$0 $$" > "$1/line"; exec sleep 600'
 setsid sh -c "$stay" "$id deaf" "$HOME" &
-env -i PATH="$PATH" setsid sh -c "$stay" "$id bare" "$HOME" &
+(env -i PATH="$PATH" setsid sh -c "$stay" "$id bare" "$HOME" &)
 wait
 "#;
 

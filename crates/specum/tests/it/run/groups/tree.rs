@@ -212,7 +212,8 @@ fn a_home_behind_a_link_is_put_in_order_too() {
     std::os::unix::fs::symlink(world.home(), &link).unwrap();
     let agent = agent(
         &world,
-        "test -e $HOME/go || { echo in > $HOME/line; sleep 600; }; echo TASK_COMPLETE\n",
+        "echo x > $id.txt; test -e $HOME/go || { echo in > $HOME/line; sleep 600; }\n\
+         echo TASK_COMPLETE\n",
     );
     let mut line = Listener::new(&world, "line");
     let mut command = command_run(&world, &agent, &[]);
@@ -225,6 +226,7 @@ fn a_home_behind_a_link_is_put_in_order_too() {
     let mut command = command_run(&world, &agent, &[]);
     command.env("HOME", &link);
     call(command, b"").exits(0);
+    assert_eq!(references(&world).len(), 2, "what was half done is kept");
     nothing_is_left(&world);
 }
 
