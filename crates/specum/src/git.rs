@@ -86,6 +86,12 @@ pub fn is_own_file(path: &str) -> bool {
     })
 }
 
+/// Whether we can commit what git lists under this name: not a repository of
+/// its own, nor a file whose name is no text, of which we know no more.
+pub fn can_be_committed(path: &str) -> bool {
+    !path.ends_with('/') && !path.contains(char::REPLACEMENT_CHARACTER)
+}
+
 /// A work tree at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {

@@ -97,6 +97,12 @@ pub enum RunError {
          git worktree of its own"
     )]
     TreeInUse,
+    /// An attempt has ended of which the journal knows nothing, again.
+    #[error(
+        "the journal knows nothing of the attempt at task {0} that has just ended, twice in a row: \
+         something deletes .ralph-journal.jsonl, or what is in it"
+    )]
+    Forgotten(String),
     /// A worktree could not be prepared.
     #[error("worktree_setup failed ({how}):\n{output}")]
     Setup {
