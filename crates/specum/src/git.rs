@@ -88,6 +88,12 @@ pub fn is_own_file(path: &str) -> bool {
     })
 }
 
+/// Whether we can commit what git lists under this name: not a repository of
+/// its own, nor a file whose name is no text, of which we know no more.
+pub fn can_be_committed(path: &str) -> bool {
+    !path.ends_with('/') && !path.contains(char::REPLACEMENT_CHARACTER)
+}
+
 /// A work tree at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
@@ -172,6 +178,12 @@ impl Git {
         self.write(&["config", "user.email", email], &[])
     }
 
+    /// Refuses, in git's own words, if nobody is known who could commit.
+    pub fn refuse_without_identity(&self) -> Result<(), GitError> {
+        self.read(&["var", "GIT_AUTHOR_IDENT"])?;
+        self.read(&["var", "GIT_COMMITTER_IDENT"]).map(drop)
+    }
+
     /// The commits from the first to HEAD, a line each.
     pub fn history(&self) -> Result<String, GitError> {
         self.read(&["log", "--reverse", "--format=%h %s"])
@@ -181,6 +193,12 @@ impl Git {
     pub fn head(&self) -> Option<String> {
         let head = self.read(&["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
         Some(head.trim().to_owned())
+    }
+
+    /// The file whose lock says that a run works in this work tree.
+    pub fn run_lock(&self) -> Result<PathBuf, GitError> {
+        let path = self.read(&["rev-parse", "--git-path", "specum-run.lock"])?;
+        Ok(self.root.join(path.trim_end_matches('\n')))
     }
 
     /// HEAD, the branch, and what is uncommitted, as they stand at one moment.

@@ -41,7 +41,7 @@ use crate::owner;
 use crate::process::{self, Handle};
 use crate::project::Spec;
 use crate::report::Reporter;
-use crate::store::StoreError;
+use crate::store::{self, Lock, StoreError};
 
 /// How a person wants the spec worked.
 pub struct Options {
@@ -91,6 +91,18 @@ pub enum RunError {
         /// Who.
         by: String,
     },
+    /// Another run works in the same tree.
+    #[error(
+        "another `specum run` works in this tree, on another spec; wait for its end, or run in a \
+         git worktree of its own"
+    )]
+    TreeInUse,
+    /// An attempt has ended of which the journal knows nothing, again.
+    #[error(
+        "the journal knows nothing of the attempt at task {0} that has just ended, twice in a row: \
+         something deletes .ralph-journal.jsonl, or what is in it"
+    )]
+    Forgotten(String),
     /// A worktree could not be prepared.
     #[error("worktree_setup failed ({how}):\n{output}")]
     Setup {
@@ -191,7 +203,7 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
-    claim(workspace, options)?;
+    let _alone = claim(workspace, options)?;
     let worked = work(workspace, options, reporter, began)?;
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = recover::recover(workspace);
@@ -208,15 +220,23 @@ pub fn run(
 }
 
 /// Makes the spec ours, and the tree fit to be worked in.
-fn claim(workspace: &Workspace, options: &Options) -> Result<(), RunError> {
-    let held = {
-        let state = workspace.store.read_state().and_then(Result::ok);
-        let memory = workspace.store.read_memory();
-        owner::current(state.as_ref(), &memory)
-            .map(|_| owner::described(state.as_ref(), &memory, None))
-    };
-    if let Some(by) = held.filter(|_| !options.take_over) {
-        return Err(RunError::Held { spec: workspace.spec.name.clone(), by });
+fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunError> {
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let memory = workspace.store.read_memory();
+    if let Some(owner) = owner::current(state.as_ref(), &memory) {
+        let by = owner::described(state.as_ref(), &memory, None);
+        let spec = workspace.spec.name.clone();
+        match owner {
+            // Nobody takes over from a process that is at work in the tree.
+            Owner::Runner { .. } => return Err(AttemptError::Held { spec, by }.into()),
+            Owner::Session { .. } if options.take_over => {}
+            Owner::Session { .. } => return Err(RunError::Held { spec, by }),
+        }
+    }
+    let alone = alone_in_tree(workspace)?;
+    if let Ok(git) = &workspace.git {
+        // No agent can mend that, and each would use up its attempts.
+        git.refuse_without_identity()?;
     }
     let owner = Some(Owner::Runner { process: process::me() });
     workspace.start(Start { owner, ..options.start.clone() })?;
@@ -225,7 +245,19 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<(), RunError> {
     if ready.is_err() {
         release(workspace, "not begun".into(), 0, Instant::now())?;
     }
-    ready
+    ready.map(|()| alone)
+}
+
+/// Keeps the runs of other specs out of this work tree: nobody could tell what
+/// their agents change from what ours do, and each would commit, or put away,
+/// the other's work.
+fn alone_in_tree(workspace: &Workspace) -> Result<Option<Lock>, RunError> {
+    let Ok(git) = &workspace.git else { return Ok(None) };
+    match store::lock_now(&git.run_lock()?) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(StoreError::Busy { .. }) => Err(RunError::TreeInUse),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Deletes the logs of a spec that is about to be deleted itself.
@@ -238,6 +270,7 @@ pub fn forget(spec: &Spec) {
 
 /// Puts away what runs have left that did not get to their end.
 pub fn repair(workspace: &Workspace) -> Result<(), RunError> {
+    let _alone = alone_in_tree(workspace)?;
     recover::recover(workspace)
 }
 

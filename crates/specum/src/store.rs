@@ -25,7 +25,7 @@ use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::{TaskEdit, TaskFile};
 use thiserror::Error;
 
-pub use self::lock::Lock;
+pub use self::lock::{Lock, lock_now};
 use self::records::Records;
 use crate::failpoint;
 use crate::files::{self, Durability, FileError};
@@ -280,8 +280,7 @@ impl Store {
     /// Whether another process holds the lock at this moment.
     pub fn is_locked(&self) -> bool {
         let path = self.lock_path();
-        path.exists()
-            && matches!(lock::acquire_within(&path, Duration::ZERO), Err(StoreError::Busy { .. }))
+        path.exists() && matches!(lock_now(&path), Err(StoreError::Busy { .. }))
     }
 
     /// Lets the hooks forget everything.

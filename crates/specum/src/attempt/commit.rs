@@ -45,6 +45,7 @@ impl Workspace {
         let outcome = self.commit(&passed, &judged)?;
         judged.commit = outcome.id;
         if let Some((failure, signals)) = outcome.failure {
+            failure.layer.class().clone_into(&mut judged.class);
             judged.verdict.failures.push(failure);
             judged.signals = signals;
         }

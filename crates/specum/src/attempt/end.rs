@@ -14,6 +14,7 @@ use super::judge::{
     By, Judged, KEPT_EVIDENCE, evidence, foreign_ticks, run_check, without_foreign_ticks,
 };
 use super::{AttemptError, History, Opened, Workspace};
+use crate::git;
 
 /// Work that was looked at where it was done, beside the user's tree.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ impl Workspace {
         let check = run_check(&opened.fields(), root);
         let files = self.in_repository(opened.fields().files);
         let block = line::readable(&opened.block);
+        // What would not come along is not dropped in silence.
+        let left = changed.iter().filter(|path| !git::can_be_committed(path)).cloned().collect();
         let verdict = verify::judge(&Evidence {
             role: opened.role,
             result,
@@ -73,7 +76,7 @@ impl Workspace {
             check: check.clone(),
             files: &files,
             changed,
-            commit: CommitRun::NotApplicable,
+            commit: CommitRun::Left(left),
         });
         let class = verdict.class().to_owned();
         Tried { verdict, class, output: evidence(&check), left: Vec::new() }

@@ -127,7 +127,6 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         Ok(Some(spec)) => {
             add(Grade::Good, "active", format!("{} ({})", spec.name, spec.shown));
             examine_spec(&Store::of(&spec), &spec.dir, &mut add);
-            examine_runs(&project, spec, &mut add);
         }
         Ok(None) => add(Grade::Note, "active", "no spec is active: `specum switch <name>`".into()),
         Err(error @ SpecError::Ambiguous { .. }) => {
@@ -137,28 +136,35 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
             add(Grade::Bad, "active", format!("{error}; `specum switch <name>` writes it anew"));
         }
     }
+    for spec in project.specs() {
+        examine_runs(&project, spec, &mut add);
+    }
     Ok(findings)
 }
 
-/// Puts away what killed runs of the active spec have left.
+/// Puts away what killed runs have left, of every spec that was ever worked.
 fn repair() -> anyhow::Result<String> {
-    let workspace = super::workspace(None)?;
-    let held = workspace.store.read_state().and_then(Result::ok).is_some_and(|state| {
-        owner::current(Some(&state), &workspace.store.read_memory()).is_some()
-    });
-    if held {
-        return Err(AttemptError::Held {
-            spec: workspace.spec.name,
-            by: "somebody right now".into(),
+    let project = super::project()?;
+    let mut repaired = Vec::new();
+    for spec in project.specs() {
+        let workspace = Workspace::new(&project, spec)?;
+        if !workspace.store.journal_path().exists() {
+            continue;
         }
-        .into());
+        let state = workspace.store.read_state().and_then(Result::ok);
+        let (spec, by) = (workspace.spec.name.clone(), "somebody right now".to_owned());
+        if owner::current(state.as_ref(), &workspace.store.read_memory()).is_some() {
+            return Err(AttemptError::Held { spec, by }.into());
+        }
+        runner::repair(&workspace)?;
+        repaired.push(spec);
     }
-    runner::repair(&workspace)?;
-    Ok(format!("repaired: {}", workspace.spec.name))
+    Ok(format!("repaired: {}", repaired.join(", ")))
 }
 
 /// What runs have left that did not get to their end.
 fn examine_runs(project: &Project, spec: Spec, add: &mut impl FnMut(Grade, &'static str, String)) {
+    let name = spec.name.clone();
     let Ok(workspace) = Workspace::new(project, spec) else { return };
     let state = workspace.store.read_state().and_then(Result::ok);
     let works = owner::current(state.as_ref(), &workspace.store.read_memory()).is_some();
@@ -171,7 +177,7 @@ fn examine_runs(project: &Project, spec: Spec, add: &mut impl FnMut(Grade, &'sta
                     Grade::Bad,
                     "runs",
                     format!(
-                        "a run was killed and has left {count} worktrees: `specum run` goes on with them, `specum doctor --repair` puts them away"
+                        "a run of {name} was killed and has left {count} worktrees: `specum run` goes on with them, `specum doctor --repair` puts them away"
                     ),
                 );
             }

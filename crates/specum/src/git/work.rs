@@ -164,8 +164,11 @@ impl Git {
         let at_head: HashSet<&str> = at_head.split('\0').collect();
         let in_index = self.read(&["ls-files", "-z"])?;
         let in_index: HashSet<&str> = in_index.split('\0').collect();
-        let (old, new): (Vec<&String>, Vec<&String>) =
-            paths.iter().partition(|path| at_head.contains(path.as_str()));
+        // A nested repository stays where it is: nothing has kept it.
+        let (old, new): (Vec<&String>, Vec<&String>) = paths
+            .iter()
+            .filter(|path| !path.ends_with('/'))
+            .partition(|path| at_head.contains(path.as_str()));
         let (staged, other): (Vec<&String>, Vec<&String>) =
             new.into_iter().partition(|path| in_index.contains(path.as_str()));
         // Those first: a folder may stand where a file was, or a file where a

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use specum_core::agent::Report;
+use specum_core::agent::{Report, Trouble};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::line;
@@ -56,6 +56,12 @@ pub(super) fn work_reference(spec: &Spec, task: &str) -> String {
 /// The name of the directory in which an attempt is worked.
 pub(super) fn worktree_name(opened: &Opened) -> String {
     format!("{}-{}", logs::plain(&opened.key.id), opened.attempt)
+}
+
+/// Whether a directory is still a worktree: an agent may have deleted it, or
+/// what makes it one.
+pub(super) fn is_worktree(path: &Path) -> bool {
+    path.join(".git").exists()
 }
 
 /// What was changed in a worktree since it was made: nothing of the spec's own
@@ -182,6 +188,14 @@ impl Executor<'_> {
             Worked::Stopped => return Ok(Beside::Stopped),
             Worked::Failed(report, trouble, outcome) => (report, Some((trouble, outcome))),
         };
+        if !worktree.is_there() {
+            // Not asked git about: it would look for another repository above.
+            let gone = Trouble::Crash("it has deleted the worktree it was given".into());
+            let (trouble, outcome) = failed.unwrap_or((gone, None));
+            let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
+            self.tell_verdict(&judged, began, &report);
+            return Ok(Beside::Ended(outcome));
+        }
         let changed = worktree.changed(self.workspace)?;
         if let Some((trouble, outcome)) = failed {
             recover::keep(self.workspace, &worktree.git, opened, &changed)?;
@@ -357,6 +371,10 @@ impl Tree {
     fn once_prepared(mut self) -> Result<Tree, RunError> {
         self.prepared = self.git.changed()?;
         Ok(self)
+    }
+
+    fn is_there(&self) -> bool {
+        is_worktree(&self.git.root)
     }
 
     /// What was changed in it, but for what its preparation has left.

@@ -2,7 +2,7 @@
 //! has what they did judged. Everything it needs to know from the world it asks
 //! the dispatcher for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
@@ -61,6 +61,7 @@ pub(super) struct Place<'p> {
 impl Executor<'_> {
     /// Works until nothing is due or somebody says stop.
     pub(super) fn work(&self) -> Result<Outcome, RunError> {
+        let mut lost = None;
         loop {
             match self.stop.get() {
                 // What is done is done, although its last task reached a cap.
@@ -79,9 +80,16 @@ impl Executor<'_> {
             };
             match ended {
                 Ok(Some(outcome)) => return Ok(outcome),
-                // A person has changed the plan, or the owner, under our feet.
-                Ok(None)
-                | Err(RunError::Attempt(AttemptError::NotOpen(_) | AttemptError::NoTask(_))) => {}
+                Ok(None) => lost = None,
+                // A person has changed the plan under our feet. Not twice in a
+                // row, though: an agent that deletes the journal would be
+                // started for ever, and no attempt be counted.
+                Err(RunError::Attempt(AttemptError::NotOpen(id) | AttemptError::NoTask(id))) => {
+                    if lost.as_ref() == Some(&id) {
+                        return Err(RunError::Forgotten(id));
+                    }
+                    lost = Some(id);
+                }
                 Err(RunError::Attempt(AttemptError::NotYours(_))) => return Ok(Outcome::TakenOver),
                 Err(RunError::Attempt(AttemptError::NoLoop(_))) => return Ok(Outcome::Cancelled),
                 Err(error) => return Err(error),
@@ -177,8 +185,10 @@ impl Executor<'_> {
         let agent = self.options.agents[index].as_ref();
         let (task, attempt, slot) = (opened.key.clone(), opened.attempt, place.slot);
         let spec = &self.workspace.spec;
-        let (log_path, log) = logs::open_log(spec, &task.id, attempt)
-            .map_err(|error| FileError::new("create a log for", Path::new(&task.id), error))?;
+        let (log_path, log) = logs::open_log(spec, &task.id, attempt).map_err(|error| {
+            let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(&task.id));
+            FileError::new("create a log in", &dir, error)
+        })?;
         let command = self.command(opened, place, agent)?;
         self.workspace.store.lock()?.record(Entry::Launched {
             task: task.clone(),
@@ -215,7 +225,9 @@ impl Executor<'_> {
             return Ok(!self.workspace.changed_now(opened)?.is_empty());
         }
         let git = Git { root: place.root.to_owned() };
-        Ok(!changed_in(&git, opened.base().unwrap_or("HEAD"), self.workspace)?.is_empty())
+        let changed = changed_in(&git, opened.base().unwrap_or("HEAD"), self.workspace);
+        // It may have deleted the worktree, which is a change too.
+        Ok(changed.map_or(true, |changed| !changed.is_empty()))
     }
 
     fn command(

@@ -12,7 +12,7 @@ use specum_core::tasks::TaskKey;
 
 use super::RunError;
 use super::beside::{
-    changed_in, part, work_reference, work_references, worktree_name, worktrees_dir,
+    changed_in, is_worktree, part, work_reference, work_references, worktree_name, worktrees_dir,
 };
 use crate::attempt::{History, Launched, Opened, Workspace};
 use crate::files::FileError;
@@ -118,7 +118,8 @@ fn put_away_worktrees(
         // What has passed there is kept already. One that git was only about to
         // make has nothing in it, and git does not look into it.
         let there = Git { root: worktree.path.clone() };
-        if let Some(opened) = opened.filter(|_| there.head().is_some()) {
+        let is_whole = || is_worktree(&worktree.path) && there.head().is_some();
+        if let Some(opened) = opened.filter(|_| is_whole()) {
             let base = opened.base().unwrap_or("HEAD");
             let changed = changed_in(&there, base, workspace)?;
             keep(workspace, &there, opened, &changed)?;

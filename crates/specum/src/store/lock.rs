@@ -26,6 +26,11 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, StoreError> {
     acquire_within(path, patience())
 }
 
+/// Takes a lock that is held for long, and so not waited for.
+pub fn lock_now(path: &Path) -> Result<Lock, StoreError> {
+    acquire_within(path, Duration::ZERO)
+}
+
 pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::File(FileError::new("lock", path, source));
     let mut options = File::options();

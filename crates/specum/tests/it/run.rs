@@ -13,6 +13,9 @@ mod groups;
 /// Who else wants the spec.
 mod owner;
 
+/// Agents that harm the ground they stand on.
+mod rough;
+
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;
 

@@ -1,0 +1,133 @@
+//! Agents that harm the ground they stand on, and grounds that bear no run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::Signal;
+
+use super::{
+    JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
+    run_command, send,
+};
+use crate::world::{call, fifo};
+
+const ONE: &str = "- [ ] 1.1 a\n";
+const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
+
+#[test]
+fn an_agent_that_deletes_the_journal_is_not_started_for_ever() {
+    let world = planned(ONE);
+    let script = format!("rm {JOURNAL}; echo x >> $HOME/starts; echo TASK_COMPLETE\n");
+    let ended = call(command_run(&world, &agent(&world, &script), &[]), b"");
+    assert!(ended.exits(1).stderr.contains("something deletes .ralph-journal"), "{}", ended.stderr);
+    let starts = fs::read_to_string(world.home().join("starts")).unwrap();
+    assert_eq!(starts, "x\nx\n");
+}
+
+#[test]
+fn a_nested_repository_stays_when_its_attempt_is_put_away() {
+    let world = planned(ONE);
+    let script = "git init -q sub; echo 1 > sub/in; echo 1 > one; echo $id > $HOME/line; cat $HOME/gate; echo TASK_COMPLETE\n";
+    let agent = agent(&world, script);
+    let mut line = Listener::new(&world, "line");
+    fifo(&world.home().join("gate"));
+    let mut first = at_work(&world, &agent, &[]);
+    assert_eq!(line.line(), "1.1");
+    send(&first, Signal::INT);
+    assert_eq!(first.wait().unwrap().code(), Some(130));
+    assert_eq!(world.read("sub/in"), "1\n");
+    assert!(!world.path("one").exists());
+    let second = run(&world, &[]);
+    assert!(second.exits(1).stderr.contains("not committed: sub/."), "{}", second.stderr);
+    fs::remove_dir_all(world.path("sub")).unwrap();
+    run(&world, &[]).exits(0);
+    nothing_is_left(&world);
+}
+
+#[test]
+fn what_cannot_be_committed_is_not_dropped_from_a_group_in_silence() {
+    for (makes, name) in [("git init -q sub", "sub/"), ("echo > $(printf '\\377')", "\u{FFFD}")] {
+        let world = planned(GROUP);
+        let script = format!("test $id = 1.2 || {makes}; echo 1 > $id.txt; echo TASK_COMPLETE\n");
+        let args = ["--max-task-iterations", "1"];
+        let ended = call(command_run(&world, &agent(&world, &script), &args), b"");
+        let reason = format!("left uncommitted: {name}");
+        assert!(ended.exits(6).stdout.contains(&reason), "{}", ended.stdout);
+        assert_eq!(committed(&world), ["1.2"]);
+    }
+}
+
+#[test]
+fn doctor_finds_what_a_killed_run_of_another_spec_has_left() {
+    let world = planned(GROUP);
+    let agent = agent(&world, "echo in > $HOME/line; sleep 600\n");
+    let mut line = Listener::new(&world, "line");
+    let mut run = at_work(&world, &agent, &[]);
+    line.lines(2);
+    send(&run, Signal::KILL);
+    run.wait().unwrap();
+    world.write("specs/other/tasks.md", ONE);
+    world.specum(&["switch", "other"]).exits(0);
+    let found = world.specum(&["doctor"]);
+    assert!(found.exits(1).stdout.contains("test-spec was killed"), "{}", found.stdout);
+    world.specum(&["doctor", "--repair"]).exits(0);
+    assert!(super::worktrees(&world).is_empty());
+    assert!(!world.path("specs/other/.ralph.lock").exists(), "nothing was left there");
+}
+
+#[test]
+fn an_agent_that_deletes_its_worktree_has_failed() {
+    for deletes in ["rm -rf \"$PWD\"", "rm .git"] {
+        let world = planned(GROUP);
+        let script = format!(
+            "test $id = 1.1 && mkdir $HOME/once 2>&1 && {deletes}\n\
+             test -d . && echo 1 > $id.txt; echo TASK_COMPLETE\n"
+        );
+        let ended = call(command_run(&world, &agent(&world, &script), &[]), b"");
+        assert!(ended.exits(0).stdout.contains("deleted the worktree"), "{}", ended.stdout);
+        nothing_is_left(&world);
+    }
+}
+
+#[test]
+fn two_specs_are_not_worked_in_one_tree_at_once() {
+    let world = planned(ONE);
+    world.write("specs/other/tasks.md", "- [ ] 1.1 b\n  ```sh\n  echo 2 > two\n  ```\n");
+    world.git(&["add", "-A", "specs/other"]);
+    world.git(&["commit", "-q", "-m", "other"]);
+    let script = "echo 1 > one; echo $id > $HOME/line; cat $HOME/gate; echo TASK_COMPLETE\n";
+    let agent = agent(&world, script);
+    let mut line = Listener::new(&world, "line");
+    fifo(&world.home().join("gate"));
+    let mut first = at_work(&world, &agent, &[]);
+    assert_eq!(line.line(), "1.1");
+    let before = world.git(&["status", "--porcelain"]);
+    let second = run(&world, &["other"]);
+    assert!(second.exits(5).stderr.contains("works in this tree"), "{}", second.stderr);
+    assert_eq!(world.git(&["status", "--porcelain"]), before);
+    drop(fs::File::options().write(true).open(world.home().join("gate")).unwrap());
+    assert_eq!(first.wait().unwrap().code(), Some(0));
+    run(&world, &["other"]).exits(0);
+    nothing_is_left(&world);
+}
+
+#[test]
+fn without_a_name_to_commit_by_nobody_begins() {
+    let world = planned(ONE);
+    let mut command = run_command(&world, &[]);
+    command.env("GIT_COMMITTER_NAME", "").env("GIT_COMMITTER_EMAIL", "");
+    let refused = call(command, b"");
+    assert!(refused.exits(1).stderr.contains("empty ident name"), "{}", refused.stderr);
+    assert!(!world.path(JOURNAL).exists());
+}
+
+#[test]
+fn a_refused_commit_is_a_failure_with_a_name() {
+    let world = planned("- [ ] 1.1 a\n  ```sh\n  echo 1 > one\n  ```\n");
+    let hook = world.path(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nmkdir $HOME/once\n! rmdir $HOME/once\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let ended = run(&world, &["--max-task-iterations", "1"]);
+    assert!(ended.exits(6).stdout.contains("s, uncommitted): "), "{}", ended.stdout);
+}
