@@ -163,7 +163,7 @@ impl Brief<'_> {
         };
         format!(
             "{work}\n- specum runs the Verify command itself, as it stands above. Never change \
-             {path}/tasks.md or any .ralph file there.\n{git}\n- What the next one should know \
+             {path}/tasks.md or any .ralph file there, nor use git clean or git stash.\n{git}\n- What the next one should know \
              goes to {notes}, in a line or two.\n- When it is done and holds, end your answer \
              with {signal} on a line of its own. {otherwise} {signal}.\n"
         )

@@ -189,6 +189,11 @@ pub enum Outcome {
         /// What happened.
         why: String,
     },
+    /// Something failed that is no task's fault; no summary follows.
+    Failed {
+        /// What.
+        why: String,
+    },
     /// Ctrl-C or a signal.
     Interrupted,
 }
@@ -206,6 +211,7 @@ impl fmt::Display for Outcome {
             Outcome::Capped { why } => write!(f, "a limit is reached: {why}"),
             Outcome::NoAgent { why } => write!(f, "no agent can work: {why}"),
             Outcome::Circuit { why } => write!(f, "three attempts in a row came to nothing: {why}"),
+            Outcome::Failed { why } => f.write_str(why),
             Outcome::Interrupted => f.write_str("interrupted"),
         }
     }

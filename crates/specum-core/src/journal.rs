@@ -286,6 +286,9 @@ pub enum Entry {
         task: TaskKey,
         /// The commit's id; empty if there was nothing to commit.
         commit: String,
+        /// What the check has left in the tree beside the attempt's work.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
     },
     /// A person stopped the loop for a while.
     Paused,

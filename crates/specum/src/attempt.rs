@@ -431,6 +431,12 @@ impl Workspace {
         Ok(!file.tasks.is_empty() && file.open().next().is_none())
     }
 
+    /// Whether a person has ended the loop, or removed the spec.
+    pub fn was_cancelled(&self) -> bool {
+        !self.spec.dir.exists()
+            || self.store.read_journal().is_ok_and(|journal| History(&journal).was_cancelled())
+    }
+
     /// Whether the loop has ended because every box is ticked.
     pub fn is_complete(&self) -> bool {
         self.store.read_journal().is_ok_and(|journal| History(&journal).is_complete())

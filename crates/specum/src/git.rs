@@ -60,6 +60,11 @@ pub enum GitError {
 }
 
 impl GitError {
+    /// Whether somebody else has held the index all the time.
+    pub fn means_busy(&self) -> bool {
+        matches!(self, GitError::Said { message, .. } if message.contains("index.lock"))
+    }
+
     /// Whether there is simply no repository, or no git to ask.
     pub fn means_no_repository(&self) -> bool {
         match self {

@@ -209,14 +209,17 @@ pub fn run(
     let put_away = recover::recover(workspace);
     let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     release(workspace, told, worked.uncharged, began)?;
-    let outcome = worked.outcome?;
-    put_away?;
+    let outcome = worked.outcome.and_then(|outcome| put_away.map(|()| outcome));
+    let told = match &outcome {
+        Ok(outcome) => outcome.clone(),
+        Err(error) => Outcome::Failed { why: error.to_string() },
+    };
     let view = workspace.store.read()?;
     let file = view.file();
     let (done, total) = (file.done_count(), file.tasks.len());
     let millis = millis_since(began);
-    reporter.event(&RunEvent::RunEnded { outcome: outcome.clone(), done, total, millis });
-    Ok(outcome)
+    reporter.event(&RunEvent::RunEnded { outcome: told, done, total, millis });
+    outcome
 }
 
 /// Makes the spec ours, and the tree fit to be worked in.

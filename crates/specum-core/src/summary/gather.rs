@@ -62,7 +62,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 self.judge(record);
             }
             Entry::Charged { .. } => self.charge(record),
-            Entry::Committed { task, commit } => {
+            Entry::Committed { task, commit, .. } => {
                 let place = self.place(task);
                 if let Some(attempt) = self.summary.tasks[place].attempts.last_mut() {
                     attempt.commit = Some(commit.clone()).filter(|commit| !commit.is_empty());

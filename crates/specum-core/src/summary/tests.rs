@@ -72,7 +72,7 @@ fn charged(id: &str, attempt: u64, agent: &str, tokens: u64, cost: Option<f64>) 
 }
 
 fn committed(id: &str, commit: &str) -> Entry {
-    Entry::Committed { task: key(id), commit: commit.into() }
+    Entry::Committed { task: key(id), commit: commit.into(), left: Vec::new() }
 }
 
 fn summary(entries: Vec<Entry>) -> Summary {

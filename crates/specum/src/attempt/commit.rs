@@ -12,6 +12,7 @@ use specum_core::verify::{self, CommitRun, Failure};
 
 use super::judge::signals;
 use super::{AttemptError, History, Judged, Opened, Workspace};
+use crate::git;
 
 /// A passed attempt whose commit is not recorded yet.
 #[derive(Debug)]
@@ -73,9 +74,13 @@ impl Workspace {
         let opened = &passed.opened;
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files(git));
+        let mut beside = Vec::new();
         let (id, run) = match git.commit(&paths, &self.message(opened)) {
             Ok(committed) => {
                 let now = &committed.status.changed;
+                beside.extend(
+                    now.iter().filter(|path| !self.is_known(opened, path, &paths)).cloned(),
+                );
                 // Not the spec's own files: a neighbour's verdict, or a person,
                 // may have written them since, and the next commit takes them.
                 let left =
@@ -84,6 +89,8 @@ impl Workspace {
                 self.remember(committed.status);
                 (id, CommitRun::Left(left))
             }
+            // Not the attempt's fault: whoever looks next makes the commit.
+            Err(error) if error.means_busy() => return Err(error.into()),
             Err(error) => (None, CommitRun::Refused(error.to_string())),
         };
         if let Some(failure) = verify::after_commit(&run) {
@@ -91,8 +98,17 @@ impl Workspace {
             return Ok(Outcome { id, failure: Some((failure, signals)) });
         }
         let commit = id.clone().unwrap_or_default();
-        self.store.lock()?.record(Entry::Committed { task: opened.key.clone(), commit })?;
+        let entry = Entry::Committed { task: opened.key.clone(), commit, left: beside };
+        self.store.lock()?.record(entry)?;
         Ok(Outcome { id, failure: None })
+    }
+
+    /// Whether a path that is uncommitted after an attempt was so before it, is
+    /// the attempt's, or ours.
+    fn is_known(&self, opened: &Opened, path: &str, committed: &[String]) -> bool {
+        opened.dirty.contains_key(path)
+            || committed.iter().any(|other| other == path)
+            || git::is_own_file(path)
     }
 
     /// Opens a box again whose work could not be committed.

@@ -160,21 +160,38 @@ impl<'a> History<'a> {
         end.is_some_and(|record| matches!(record.entry, Entry::Completed { .. }))
     }
 
-    /// What failed attempts at tasks that are still open have left in the tree.
+    /// Whether the loop was ended by a person, and not begun again since.
+    pub fn was_cancelled(self) -> bool {
+        let last = self.0.iter().rev().find(|record| {
+            matches!(
+                record.entry,
+                Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. }
+            )
+        });
+        last.is_some_and(|record| record.entry == Entry::Cancelled)
+    }
+
+    /// What failed attempts at tasks that are still open, and checks, have left
+    /// in the tree.
     pub fn left_in_tree(self) -> Vec<&'a str> {
         let mut left: Vec<(&str, &[String])> = Vec::new();
+        let mut by_checks: Vec<&str> = Vec::new();
         for record in self.0 {
             match &record.entry {
                 Entry::Failed { task, changed, .. } => {
                     left.retain(|(id, _)| *id != task.id);
                     left.push((&task.id, changed));
                 }
-                Entry::Committed { task, .. } => left.retain(|(id, _)| *id != task.id),
+                Entry::Committed { task, left: beside, .. } => {
+                    left.retain(|(id, _)| *id != task.id);
+                    by_checks.extend(beside.iter().map(String::as_str));
+                }
                 Entry::Completed { .. } => left.clear(),
                 _ => {}
             }
         }
-        left.into_iter().flat_map(|(_, paths)| paths.iter().map(String::as_str)).collect()
+        let by_attempts = left.into_iter().flat_map(|(_, paths)| paths.iter().map(String::as_str));
+        by_attempts.chain(by_checks).collect()
     }
 
     /// The attempt that a call of a sub-agent was made for.

@@ -84,8 +84,8 @@ pub(super) struct Args {
     /// Take the spec over from a session that works it
     #[arg(long)]
     take_over: bool,
-    /// Work although your tree has changes that are not committed; they are left
-    /// alone
+    /// Work although your tree has changes that are not committed. They stay as
+    /// they are, unless an agent changes the same file: then both are committed
     #[arg(long)]
     allow_dirty: bool,
     /// Print what would be worked: order, groups, agents, checks
@@ -159,7 +159,7 @@ fn code(outcome: &Outcome) -> u8 {
         | Outcome::TakenOver
         | Outcome::Blocked { .. }
         | Outcome::Capped { .. } => exit::STOPPED,
-        Outcome::NoAgent { .. } | Outcome::Circuit { .. } => exit::FAILED,
+        Outcome::NoAgent { .. } | Outcome::Circuit { .. } | Outcome::Failed { .. } => exit::FAILED,
         Outcome::Interrupted => exit::INTERRUPTED,
     }
 }

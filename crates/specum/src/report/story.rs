@@ -59,10 +59,10 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::SentBack { task, reasons, .. } => {
             format!("{} sent back: {}", id(task), all(reasons))
         }
-        Entry::Committed { task, commit } if commit.is_empty() => {
+        Entry::Committed { task, commit, .. } if commit.is_empty() => {
             format!("{} had nothing to commit", id(task))
         }
-        Entry::Committed { task, commit } => {
+        Entry::Committed { task, commit, .. } => {
             format!("{} committed as {}", id(task), said(&units::commit(commit)))
         }
         Entry::Paused => "paused".into(),

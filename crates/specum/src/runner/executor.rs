@@ -203,7 +203,7 @@ impl Executor<'_> {
             log: Some(log_path.to_string_lossy().into_owned()),
         });
         let began = Instant::now();
-        let report = self.stream(command, agent, (slot, opened), &Arc::new(log));
+        let report = self.stream(command, index, (slot, opened), &Arc::new(log));
         let changed = report.trouble.is_some() && self.has_changes(opened, place)?;
         let (reply, answer) = mpsc::channel();
         self.say(Message::Ended(Ended {
@@ -259,18 +259,13 @@ impl Executor<'_> {
     fn stream(
         &self,
         (command, input): (Command, Vec<u8>),
-        agent: &dyn Agent,
+        index: usize,
         (slot, opened): (Slot, &Opened),
         log: &Arc<std::fs::File>,
     ) -> Report {
         let handle = Handle::default();
-        let index = self.options.agents.iter().position(|other| other.name() == agent.name());
-        self.say(Message::Started {
-            slot,
-            agent: index.unwrap_or_default(),
-            handle: handle.clone(),
-        });
-        let mut reader = agent.reader();
+        self.say(Message::Started { slot, agent: index, handle: handle.clone() });
+        let mut reader = self.options.agents[index].reader();
         let mut pulse = Instant::now();
         let mut answered = false;
         let streamed = process::stream(command, &input, log, &handle, |printed| {

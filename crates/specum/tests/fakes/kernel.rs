@@ -42,6 +42,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn tick(store: &Store, id: &str) -> Result<(), Box<dyn std::error::Error>> {
     let task = TaskKey { id: id.to_owned(), title: "t".into() };
     let changes = Changes { tasks: vec![TaskEdit::Tick(task.clone())], ..Changes::default() };
-    let entry = Entry::Committed { task, commit: String::new() };
+    let entry = Entry::Committed { task, commit: String::new(), left: Vec::new() };
     Ok(store.lock()?.write(entry, changes)?)
 }

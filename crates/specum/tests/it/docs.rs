@@ -265,7 +265,7 @@ fn heading(event: &RunEvent) -> &'static str {
 }
 
 /// An outcome of every kind.
-fn every_outcome() -> [Outcome; 10] {
+fn every_outcome() -> [Outcome; 11] {
     let why = || "x".to_owned();
     [
         Outcome::Complete,
@@ -277,6 +277,7 @@ fn every_outcome() -> [Outcome; 10] {
         Outcome::Capped { why: why() },
         Outcome::NoAgent { why: why() },
         Outcome::Circuit { why: why() },
+        Outcome::Failed { why: why() },
         Outcome::Interrupted,
     ]
 }

@@ -131,3 +131,39 @@ fn a_refused_commit_is_a_failure_with_a_name() {
     let ended = run(&world, &["--max-task-iterations", "1"]);
     assert!(ended.exits(6).stdout.contains("s, uncommitted): "), "{}", ended.stdout);
 }
+
+#[test]
+fn what_a_check_leaves_behind_does_not_keep_the_next_run_out() {
+    let world = planned("- [ ] 1.1 a\n  - **Verify**: `touch coverage`\n- [ ] 1.2 b\n");
+    run(&world, &["--only", "1.1"]).exits(0);
+    assert!(world.path("coverage").exists());
+    run(&world, &[]).exits(0);
+    assert_eq!(world.git(&["log", "--format=%s", "--", "coverage"]), "", "and is nobody's work");
+    world.write("mine", "a change of my own");
+    world.write("specs/test-spec/tasks.md", "- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 1.3 c\n");
+    assert!(run(&world, &[]).exits(1).stderr.contains("not committed: mine"));
+}
+
+#[test]
+fn a_lock_of_somebody_else_is_not_the_tasks_fault() {
+    let world = planned(ONE);
+    let script = "touch .git/index.lock; echo TASK_COMPLETE\n";
+    let ended = call(command_run(&world, &agent(&world, script), &["--json"]), b"");
+    assert!(ended.exits(1).stderr.contains("index.lock"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("\"event\":\"run-ended\",\"outcome\":\"failed\""));
+    assert!(!ended.stdout.contains("\"event\":\"failed\""), "no attempt is lost to it");
+    fs::remove_file(world.path(".git/index.lock")).unwrap();
+    run(&world, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1"]);
+}
+
+#[test]
+fn an_agent_that_deletes_the_state_has_not_cancelled_the_loop() {
+    let world = planned(ONE);
+    fifo(&world.home().join("gate"));
+    let script = "rm specs/test-spec/.ralph-state.json; cat $HOME/gate; echo TASK_COMPLETE\n";
+    let ended = call(command_run(&world, &agent(&world, script), &[]), b"");
+    assert!(ended.exits(6).stdout.contains("state was deleted"), "{}", ended.stdout);
+    run(&world, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1"]);
+}
