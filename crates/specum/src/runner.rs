@@ -1,7 +1,7 @@
 //! `specum run`: a spec worked to its end, with a fresh agent process for each
 //! attempt and no coordinating model at all.
 //!
-//! Two sides share nothing but [`Message`]s. The `dispatcher` faces the world:
+//! Two sides share nothing but `Message`s. The `dispatcher` faces the world:
 //! signals, time, the display, what others do to the spec, what is spent. The
 //! `executor` works: it opens what is due, runs agents and checks, alone in the
 //! user's tree or, for a group, each `beside` it in a worktree, and has what

@@ -76,6 +76,8 @@ fn family() -> MutexGuard<'static, Family> {
 /// end us, with exit code 130: a command in a group of its own does not hear
 /// them.
 pub fn clean_up_when_interrupted() {
+    #[cfg(target_os = "linux")]
+    linux::keep_ignoring_hangups();
     let installed = ctrlc::set_handler(|| {
         // Whoever listens hears the first one; the second one ends us.
         let listener = family().listener.take();
@@ -257,6 +259,7 @@ mod linux {
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use nix::sys::signal::{SigSet, Signal};
     use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 
     use super::{MARK, MAY_FINISH, Strength, family, let_git_go, signal, spec_part};
@@ -275,6 +278,20 @@ mod linux {
     pub(super) fn adopt_orphans() {
         // A kernel too old for it leaves us with process groups and marks.
         ADOPTING.store(set_child_subreaper(Some(getpid())).is_ok(), Ordering::SeqCst);
+    }
+
+    /// Whoever started us with `nohup` wants us to outlive the terminal; a
+    /// handler would make us hear what was to be ignored. To be called before
+    /// there is another thread, which would hear it instead.
+    pub(super) fn keep_ignoring_hangups() {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let hangup = Signal::SIGHUP;
+        if ignored.is_some_and(|mask| mask & (1 << (hangup as u32 - 1)) != 0) {
+            // Blocked here, it is blocked in every thread to come.
+            let _ = SigSet::from(hangup).thread_block();
+        }
     }
 
     /// The children of a process.

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use rustix::process::Signal;
@@ -167,6 +167,33 @@ fn a_first_ctrl_c_lets_a_commit_be_made() {
     assert_eq!(committed(&world), ["1.1"]);
     hook(&world, "pre-commit", "exit 0\n");
     goes_on(&world, &agent, &["1.1", "1.2"]);
+}
+
+#[test]
+fn a_run_that_was_started_to_outlive_its_terminal_does() {
+    let world = planned(ONE);
+    let agent = agent(&world, "echo in > $HOME/line; cat $HOME/gate; echo TASK_COMPLETE\n");
+    let mut line = Listener::new(&world, "line");
+    let gate = world.home().join("gate");
+    fifo(&gate);
+    // As nohup does it.
+    let run = world.command();
+    let mut started = Command::new("sh");
+    started
+        .args(["-c", "trap '' HUP; exec \"$SPECUM\" run --agent-command \"$AGENT\""])
+        .current_dir(&world.root)
+        .env_clear()
+        .envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("AGENT", &agent)
+        .env("SPECUM", run.get_program())
+        .stdout(Stdio::null());
+    let mut run = started.spawn().unwrap();
+    line.line();
+    send(&run, Signal::HUP);
+    // Beside us: if nobody is left to read, this waits for ever.
+    thread::spawn(move || File::options().write(true).open(&gate));
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    assert_eq!(committed(&world), ["1.1"]);
 }
 
 #[test]
