@@ -216,7 +216,7 @@ mod tests {
 
         ## Rules
         - Do this task and nothing else; keep to its Files.
-        - specum runs the Verify command itself, as it stands above. Never change ./specs/demo/tasks.md or any .ralph file there.
+        - specum runs the Verify command itself, as it stands above. Never change ./specs/demo/tasks.md or any .ralph file there, nor use git clean or git stash.
         - Do not commit: specum commits what you changed once it has verified it.
         - What the next one should know goes to the section Learnings of ./specs/demo/.progress.md, in a line or two.
         - When it is done and holds, end your answer with TASK_COMPLETE on a line of its own. If you cannot finish, say what stands in the way, and do not say TASK_COMPLETE.
