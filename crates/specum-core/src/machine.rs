@@ -5,6 +5,8 @@
 //! and writes the state. [`due`] answers the question in between: what is to
 //! be worked now?
 
+mod mend;
+
 use std::collections::BTreeMap;
 
 use crate::budget::Charge;
@@ -12,7 +14,7 @@ use crate::line;
 use crate::plan::{self, Scope, Unit};
 use crate::progress::{Note, Section};
 use crate::state::{self, Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
-use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
+use crate::tasks::{TaskEdit, TaskFile, TaskKey, short_title};
 
 /// How far apart the tasks of a batch may stand. Beyond that the bounds of a
 /// group are not ours.
@@ -372,39 +374,6 @@ impl Loop<'_> {
         Goes::On
     }
 
-    /// Gives every task that has used its attempts a fix task, or blocks. Never
-    /// while a batch runs: an insertion would shift the positions of the others.
-    fn mend_exhausted(&mut self) {
-        let cap = self.state.max_task_iterations;
-        if self.state.blocked.is_some() {
-            return;
-        }
-        for (index, result) in self.state.task_results.clone() {
-            let (Some(task), Some(reason)) = (self.file.tasks.get(index), result.error) else {
-                continue;
-            };
-            if result.attempts < cap {
-                continue;
-            }
-            match self.fix_for(task, &reason) {
-                Ok(edit) => {
-                    // The original gets a new round once the fix is in.
-                    self.record(index, Status::Failed, Some(reason), 0);
-                    self.effects.push(Effect::Edit(edit));
-                }
-                Err(why) => self.block(task, result.attempts, &reason, &why),
-            }
-        }
-    }
-
-    fn block(&mut self, task: &Task, attempts: u64, reason: &str, why: &str) {
-        let name = task.name();
-        self.note(Section::Blockers, format!("- {name} failed {attempts} times ({why}): {reason}"));
-        self.state.blocked = Some(format!("task {name} failed {attempts} times ({why}): {reason}"));
-        self.state.awaiting_approval = true;
-        self.effects.push(Effect::Signal(Signal::Blocked));
-    }
-
     fn resume(&mut self) -> Goes {
         self.state.awaiting_approval = false;
         if self.state.blocked.take().is_some() {
@@ -417,37 +386,6 @@ impl Loop<'_> {
             }
         }
         Goes::On
-    }
-
-    /// A fix task for one that keeps failing, or why there can be none.
-    fn fix_for(&mut self, task: &Task, reason: &str) -> Result<TaskEdit, String> {
-        if !self.state.recovery_mode {
-            return Err("recovery mode is off".into());
-        }
-        let Some(id) = task.id.as_deref() else {
-            return Err("fix tasks need tasks with ids".into());
-        };
-        let tasks = &self.file.tasks;
-        let made = tasks.iter().filter(|other| other.fixes() == Some(id)).count() as u64;
-        let most = self.state.max_fix_tasks_per_original;
-        if made >= most {
-            return Err(format!("{most} fix tasks did not help"));
-        }
-        let deepest = self.state.max_fix_task_depth;
-        if depth(tasks, task) >= deepest {
-            return Err(format!("fixes of fixes end at depth {deepest}"));
-        }
-        let fix_id = (1..)
-            .map(|n| format!("{id}.{n}"))
-            .find(|fix| tasks.iter().all(|other| other.id.as_deref() != Some(fix)))
-            .expect("some number is free");
-        let block = fix_block(self.file, task, &fix_id, reason);
-        let after = last_of_family(tasks, task).key();
-        let fixes = self.state.fix_task_map.entry(id.to_owned()).or_default();
-        fixes.attempts = made + 1;
-        fixes.fix_task_ids.push(fix_id.clone());
-        fixes.last_error = Some(reason.to_owned());
-        Ok(TaskEdit::InsertAfter { after, id: fix_id, block })
     }
 
     /// Ends the batch when each of its tasks has a verdict.
@@ -564,52 +502,6 @@ fn position(file: &TaskFile<'_>, index: usize, name: &str) -> Option<usize> {
         return (index < file.tasks.len()).then_some(index);
     }
     file.tasks.iter().position(|task| task.name() == name)
-}
-
-/// How many fixes stand between a task and an ordinary one.
-fn depth(tasks: &[Task], task: &Task) -> u64 {
-    let mut depth = 0;
-    let mut at = task;
-    while let Some(original) = at.fixes().and_then(|id| {
-        tasks.iter().find(|other| other.id.as_deref() == Some(id) && other.index != at.index)
-    }) {
-        depth += 1;
-        at = original;
-        // Two tasks that claim to fix each other are no depth worth measuring.
-        if depth > 64 {
-            break;
-        }
-    }
-    depth
-}
-
-/// The last of a task and its fixes in the file, so that fixes stand in the
-/// order they were made.
-fn last_of_family<'t>(tasks: &'t [Task], task: &'t Task) -> &'t Task {
-    let mut family = vec![task];
-    for other in tasks {
-        let mends = |id: &str| family.iter().any(|member| member.id.as_deref() == Some(id));
-        if other.index > task.index && other.fixes().is_some_and(mends) {
-            family.push(other);
-        }
-    }
-    family.into_iter().max_by_key(|member| member.index).expect("the task itself is in it")
-}
-
-fn fix_block(file: &TaskFile<'_>, task: &Task, fix_id: &str, reason: &str) -> String {
-    let id = task.name();
-    let mut block = format!(
-        "- [ ] {fix_id} [FIX {id}] Fix: {}\n  - **Do**: {id} kept failing. Find the cause and \
-         mend it; {id} is tried again afterwards.\n    Last failure: {reason}\n",
-        short_title(&task.title)
-    );
-    for name in ["Files", "Verify"] {
-        if let Some(lines) = file.raw_field(task, name) {
-            block.push_str(&lines);
-            block.push('\n');
-        }
-    }
-    block
 }
 
 /// A reason that may stand in a list item: one line, of bounded length, in

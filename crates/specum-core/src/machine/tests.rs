@@ -1,4 +1,5 @@
 use super::*;
+use crate::tasks::Task;
 
 /// A loop over a task file, carried out in memory.
 struct World {

@@ -44,13 +44,13 @@ pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
 }
 
 /// What the references begin with that hold work until it is in.
-pub(super) fn work_references(spec: &Spec) -> String {
-    format!("refs/specum/{}/work/", part(&spec.name))
+pub(super) fn ready_references(spec: &Spec) -> String {
+    format!("refs/specum/{}/ready/", part(&spec.name))
 }
 
 /// The reference that holds the work at a task.
-pub(super) fn work_reference(spec: &Spec, task: &str) -> String {
-    format!("{}{}", work_references(spec), part(task))
+pub(super) fn ready_reference(spec: &Spec, task: &str) -> String {
+    format!("{}{}", ready_references(spec), part(task))
 }
 
 /// The name of the directory in which an attempt is worked.
@@ -235,7 +235,7 @@ impl Executor<'_> {
     ) -> Result<String, RunError> {
         let spec = &self.workspace.spec;
         let message = format!("{} {}", spec.name, opened.key.id);
-        let reference = work_reference(spec, &opened.key.id);
+        let reference = ready_reference(spec, &opened.key.id);
         let commit = worktree.git.keep(Some(&worktree.base), changed, &reference, &message)?;
         self.workspace.store.lock()?.record(Entry::Ready {
             task: opened.key.clone(),
@@ -295,7 +295,7 @@ impl Executor<'_> {
         }
         let judged = self.workspace.conclude(opened, found, By::OnTop)?;
         if judged.verdict.passed() {
-            git.delete_reference(&work_reference(&self.workspace.spec, &opened.key.id))?;
+            git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         } else {
             recover::take_out(self.workspace, git, &opened.key, &paths)?;
         }

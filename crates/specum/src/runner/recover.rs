@@ -12,7 +12,7 @@ use specum_core::tasks::TaskKey;
 
 use super::RunError;
 use super::beside::{
-    changed_in, is_worktree, part, work_reference, work_references, worktree_name, worktrees_dir,
+    changed_in, is_worktree, part, ready_reference, ready_references, worktree_name, worktrees_dir,
 };
 use crate::attempt::{History, Launched, Opened, Workspace};
 use crate::files::FileError;
@@ -52,8 +52,8 @@ fn forget_work_that_is_in(workspace: &Workspace, git: &Git) -> Result<(), RunErr
     let view = workspace.store.read()?;
     let file = view.file();
     let needed: Vec<String> =
-        file.open().map(|task| work_reference(&workspace.spec, &task.name())).collect();
-    for reference in git.references(&work_references(&workspace.spec))? {
+        file.open().map(|task| ready_reference(&workspace.spec, &task.name())).collect();
+    for reference in git.references(&ready_references(&workspace.spec))? {
         if !needed.contains(&reference) {
             git.delete_reference(&reference)?;
         }

@@ -8,9 +8,11 @@ mod gemini;
 mod opencode;
 mod shell;
 
+use serde_json::Value;
 use specum_core::agent::{Report, Sign, Trouble};
 
-use crate::other_model::{Answer, Told};
+use crate::host::Workplace;
+use crate::other_model::{Answer, OtherModel, Told};
 
 /// Longer than any argument of a program may be.
 fn long_brief() -> String {
@@ -50,6 +52,30 @@ fn assert_one_command(signs: &[Sign], report: &Report, tool: &str) {
         signs.iter().rev().find(|sign| matches!(sign, Sign::Used(_))),
         Some(&Sign::Used(used))
     );
+}
+
+/// Asserts that a long brief reaches the model, and its answer us.
+#[track_caller]
+fn assert_arrives_whole(model: &OtherModel, place: &Workplace, named: Option<&str>) {
+    let brief = long_brief();
+
+    let (_, report) = place.work(&brief, named);
+
+    assert_eq!(report.result, "read");
+    assert!(contains(&model.told(), &brief));
+}
+
+/// Asserts what an agent makes of each refusal of its model; `refused` works
+/// against a model that answers so, if the agent is there at all.
+#[track_caller]
+fn assert_told_apart(
+    refusals: &[(u16, Value, &str)],
+    refused: impl Fn(u16, Value) -> Option<Report>,
+) {
+    for (status, body, expected) in refusals {
+        let Some(report) = refused(*status, body.clone()) else { return };
+        assert_eq!(class(&report), *expected, "{status} {body}");
+    }
 }
 
 /// The class of what went wrong.

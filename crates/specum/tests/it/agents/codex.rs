@@ -3,7 +3,9 @@
 use serde_json::json;
 use specum_core::agent::{Reset, Sign, Trouble};
 
-use super::{STOP_HOOK, assert_one_command, class, contains, long_brief, one_command};
+use super::{
+    STOP_HOOK, assert_arrives_whole, assert_one_command, assert_told_apart, class, one_command,
+};
 use crate::host::{self, Workplace, settle_codex};
 use crate::other_model::{Answer, Api, OtherModel, Told};
 
@@ -36,17 +38,13 @@ fn an_attempt_is_seen_and_comes_to_its_answer() {
 fn a_long_brief_arrives_whole() {
     let model = model(|_| Answer::Say("read".into()));
     let Some(place) = workplace(&model) else { return };
-    let brief = long_brief();
 
-    let (_, report) = place.work(&brief, None);
-
-    assert_eq!(report.result, "read");
-    assert!(contains(&model.told(), &brief));
+    assert_arrives_whole(&model, &place, None);
 }
 
 #[test]
 fn failures_are_told_apart() {
-    for (status, body, expected) in [
+    let refusals = [
         (401, json!({"error": {"message": "no"}}), "authentication"),
         (429, json!({"error": {"message": "slow down"}}), "rate-limit"),
         (429, json!({"error": {"type": "insufficient_quota", "message": "m"}}), "rate-limit"),
@@ -57,12 +55,11 @@ fn failures_are_told_apart() {
             "context-overflow",
         ),
         (404, json!({"error": {"message": "no such model"}}), "missing"),
-    ] {
-        let refusal = body.clone();
-        let model = model(move |_| Answer::Refuse(status, refusal.clone()));
-        let Some(place) = workplace(&model) else { return };
-        assert_eq!(class(&place.work("hello", None).1), expected, "{status} {body}");
-    }
+    ];
+    assert_told_apart(&refusals, |status, body| {
+        let model = model(move |_| Answer::Refuse(status, body.clone()));
+        Some(workplace(&model)?.work("hello", None).1)
+    });
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use specum_core::agent::{Report, Sign, Trouble};
 
-use super::{STOP_HOOK, assert_one_command, class, contains, long_brief, one_command};
+use super::{
+    STOP_HOOK, assert_arrives_whole, assert_one_command, assert_told_apart, class, one_command,
+};
 use crate::host::{self, Workplace, settle_gemini};
 use crate::other_model::{Answer, Api, OtherModel, Told};
 
@@ -38,12 +40,8 @@ fn an_attempt_is_seen_and_comes_to_its_answer() {
 fn a_long_brief_arrives_whole() {
     let model = model(|_| Answer::Say("read".into()));
     let Some(place) = workplace(&model) else { return };
-    let brief = long_brief();
 
-    let (_, report) = place.work(&brief, MODEL);
-
-    assert_eq!(report.result, "read");
-    assert!(contains(&model.told(), &brief));
+    assert_arrives_whole(&model, &place, MODEL);
 }
 
 #[test]
@@ -53,7 +51,7 @@ fn failures_are_told_apart() {
         "@type": "type.googleapis.com/google.rpc.QuotaFailure",
         "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}],
     }]);
-    for (status, body, expected) in [
+    let refusals = [
         (401, error(401, "no", json!([])), "authentication"),
         (
             400,
@@ -62,12 +60,11 @@ fn failures_are_told_apart() {
         ),
         (429, error(429, "You exceeded your current quota", daily), "rate-limit"),
         (404, error(404, "models/nope is not found", json!([])), "missing"),
-    ] {
-        let refusal = body.clone();
-        let model = model(move |_| Answer::Refuse(status, refusal.clone()));
-        let Some(place) = workplace(&model) else { return };
-        assert_eq!(class(&place.work("hello", MODEL).1), expected, "{body}");
-    }
+    ];
+    assert_told_apart(&refusals, |status, body| {
+        let model = model(move |_| Answer::Refuse(status, body.clone()));
+        Some(workplace(&model)?.work("hello", MODEL).1)
+    });
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn what_has_passed_in_its_worktree_is_not_worked_again() {
     super::until(|| told(&world, "ready") == 1);
     send(&first, Signal::KILL);
     first.wait().unwrap();
-    assert!(references(&world).contains(&"refs/specum/test-spec/work/1.2".to_owned()));
+    assert!(references(&world).contains(&"refs/specum/test-spec/ready/1.2".to_owned()));
     fs::write(world.home().join("go"), "").unwrap();
     call(command_run(&world, &agent, &[]), b"").exits(0);
     let worked = fs::read_to_string(world.home().join("worked")).unwrap();

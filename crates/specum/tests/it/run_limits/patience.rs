@@ -1,10 +1,16 @@
 //! How long an agent may be silent, and how long it may work.
 
 use super::speech::claude;
-use super::{Stage, wants};
+use super::{Stage, Told, wants};
 
 fn one() -> Stage {
     Stage::new(wants("1.1", "a.txt"))
+}
+
+/// What a single attempt comes to that may be silent and may take so long.
+fn given(stage: &Stage, idle: &str, task: &str) -> Told {
+    let limits = ["--idle-timeout", idle, "--task-timeout", task, "--max-task-iterations", "1"];
+    stage.hasty(&limits)
 }
 
 #[test]
@@ -35,14 +41,7 @@ fn idle_time_stands_still_while_a_tool_runs() {
     let stage = one();
     // What it waits for is its time as a whole, which is up much later.
     stage.agent("claude", claude::tool("t", "make") + "hang");
-    let told = stage.hasty(&[
-        "--idle-timeout",
-        "10m",
-        "--task-timeout",
-        "50m",
-        "--max-task-iterations",
-        "1",
-    ]);
+    let told = given(&stage, "10m", "50m");
     told.ends(6, "blocked");
     let late = ("timeout".to_owned(), "the agent did not end within 3000 seconds".to_owned());
     assert_eq!(told.failures(), [late]);
@@ -53,14 +52,7 @@ fn the_first_of_two_tools_that_answers_does_not_start_the_clock() {
     let stage = one();
     let tools = claude::tool("t1", "make") + &claude::tool("t2", "ls") + &claude::answered("t2");
     stage.agent("claude", tools + "hang");
-    let told = stage.hasty(&[
-        "--idle-timeout",
-        "10m",
-        "--task-timeout",
-        "50m",
-        "--max-task-iterations",
-        "1",
-    ]);
+    let told = given(&stage, "10m", "50m");
     told.ends(6, "blocked");
     assert_eq!(told.failures()[0].0, "timeout");
 }
@@ -69,14 +61,7 @@ fn the_first_of_two_tools_that_answers_does_not_start_the_clock() {
 fn silence_behind_the_last_tool_counts() {
     let stage = one();
     stage.agent("claude", claude::tool("t", "make") + &claude::answered("t") + "hang");
-    let told = stage.hasty(&[
-        "--idle-timeout",
-        "10m",
-        "--task-timeout",
-        "300m",
-        "--max-task-iterations",
-        "1",
-    ]);
+    let told = given(&stage, "10m", "300m");
     told.ends(6, "blocked");
     assert_eq!(told.failures()[0].0, "idle");
 }
@@ -85,14 +70,7 @@ fn silence_behind_the_last_tool_counts() {
 fn an_agent_that_talks_without_end_is_ended_when_its_time_is_up() {
     let stage = one();
     stage.agent("claude", "sh while :; do echo '{\"type\":\"user\"}'; done");
-    let told = stage.hasty(&[
-        "--idle-timeout",
-        "50m",
-        "--task-timeout",
-        "20m",
-        "--max-task-iterations",
-        "1",
-    ]);
+    let told = given(&stage, "50m", "20m");
     told.ends(6, "blocked");
     assert_eq!(told.failures()[0].0, "timeout");
 }
