@@ -32,7 +32,7 @@ fn a_brief_begins_with_the_task_byte_for_byte() {
 }
 
 #[test]
-fn there_is_little_around_a_small_task() {
+fn fault_34_a_small_task_stood_in_20_kilobytes_of_prompt() {
     let plan = b"- [ ] 1.1 x";
     assert_eq!(plan.len(), 11);
     let read = brief(plan);

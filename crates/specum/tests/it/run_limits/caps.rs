@@ -47,7 +47,7 @@ fn an_agent_that_reports_more_than_its_tokens_is_ended_at_once() {
 }
 
 #[test]
-fn an_agent_that_reports_more_than_its_dollars_is_ended_at_once() {
+fn fault_32_the_cost_cap_did_nothing_without_a_session() {
     let stage = Stage::new(two());
     let step = json!({"type": "step_finish", "part": {"reason": "tool-calls", "cost": 0.5, "tokens": {"total": 9}}});
     stage.agent("opencode", format!("say {step}\nhang"));
@@ -248,7 +248,7 @@ fn a_lost_agent_of_a_loop_that_was_cancelled_costs_the_next_one_nothing() {
 }
 
 #[test]
-fn a_cap_that_an_agent_cannot_report_is_refused_before_anything_begins() {
+fn fault_32_a_cap_that_cannot_be_measured_was_accepted() {
     let stage = Stage::new(two());
     for agent in ["claude", "codex", "gemini", "opencode"] {
         stage.agent(agent, works(1, 0.1));

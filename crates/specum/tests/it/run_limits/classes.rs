@@ -43,7 +43,7 @@ fn a_limit_is_waited_for_until_the_time_that_the_agent_names() {
 }
 
 #[test]
-fn a_limit_without_an_end_is_asked_for_later_each_time() {
+fn fault_12_a_rate_limit_was_retried_at_once_for_ever() {
     let stage = one();
     for nth in 1..=3 {
         stage.once("claude", nth, claude::fails("rate_limit", 429, "slow down"));
@@ -174,7 +174,7 @@ fn what_a_failed_attempt_has_used_is_told_with_its_failure() {
 }
 
 #[test]
-fn three_in_a_row_that_come_to_nothing_end_the_run() {
+fn fault_33_a_failing_agent_was_called_five_times_in_a_second() {
     let stage = Stage::new(wants("1.1", "a.txt") + &wants("1.2", "b.txt"));
     stage.agent("claude", "say {\"type\":\"system\"}\ncomplain segmentation fault\nexit 139");
     let told = stage.run(&[]);
@@ -199,7 +199,7 @@ fn work_between_them_closes_the_circuit() {
 }
 
 #[test]
-fn a_call_that_fails_before_it_begins_is_made_once_and_its_words_are_shown() {
+fn fault_33_what_a_failing_agent_said_was_hidden() {
     let stage = one();
     stage.agent("claude", "complain error: unknown option '--settings'\nexit 1");
     let why = stage.run(&[]).ends(1, "no-agent");
@@ -210,7 +210,7 @@ fn a_call_that_fails_before_it_begins_is_made_once_and_its_words_are_shown() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_named() {
+fn fault_33_a_missing_program_was_reported_without_its_name() {
     let executable = |stage: &Stage, content: &str, mode: u32| {
         fs::write(stage.bin.join("claude"), content).unwrap();
         fs::set_permissions(stage.bin.join("claude"), fs::Permissions::from_mode(mode)).unwrap();

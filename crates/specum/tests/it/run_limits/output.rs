@@ -22,7 +22,7 @@ fn peak(stage: &Stage, agent: &str) -> u64 {
 }
 
 #[test]
-fn bytes_that_are_no_text_end_no_run() {
+fn fault_31_one_byte_that_is_no_text_ended_the_run() {
     let stage = one();
     // A broken character, a colour, a title, a NUL, a bell, and half an event.
     let bytes = b"\xff\xfe\x1b[31mred\x1b]0;title\x07\0\0\x07\n{\"type\":\"assis\xc3\n";
@@ -67,7 +67,7 @@ fn long_lines_in_a_row_are_not_kept_in_memory() {
 }
 
 #[test]
-fn a_hundred_megabytes_of_lines_are_kept_in_the_log_and_not_in_memory() {
+fn fault_31_100_megabytes_of_output_were_held_in_memory() {
     let stage = one();
     stage.agent("claude", after("flood 100 128"));
     stage.run(&[]).ends(0, "complete");
