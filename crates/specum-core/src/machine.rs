@@ -5,140 +5,22 @@
 //! and writes the state. [`due`] answers the question in between: what is to
 //! be worked now?
 
+mod event;
 mod mend;
 
 use std::collections::BTreeMap;
 
-use crate::budget::Charge;
 use crate::line;
 use crate::plan::{self, Scope, Unit};
 use crate::progress::{Note, Section};
-use crate::state::{self, Driver, Owner, ParallelGroup, Phase, State, Status, TaskResult};
-use crate::tasks::{TaskEdit, TaskFile, TaskKey, short_title};
+use crate::state::{self, Owner, ParallelGroup, Phase, State, Status, TaskResult};
+use crate::tasks::{TaskEdit, TaskFile, short_title};
+
+pub use self::event::{Effect, Event, Signal, Start, Step};
 
 /// How far apart the tasks of a batch may stand. Beyond that the bounds of a
 /// group are not ours.
 const MAX_BATCH_SPAN: usize = 1000;
-
-/// Something that happened to the loop.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// Somebody wants the tasks worked.
-    Start(Start),
-    /// An attempt at each of these tasks begins, by index.
-    Open(Vec<usize>),
-    /// An attempt ended and every layer passed.
-    Pass {
-        /// The task, by index.
-        index: usize,
-        /// Whether nothing could be run to prove it.
-        unverified: bool,
-    },
-    /// An attempt ended and some layer did not pass.
-    Fail {
-        /// The task, by index.
-        index: usize,
-        /// Why, in one sentence or a few.
-        reason: String,
-    },
-    /// An attempt passed, but its work could not be committed: it has failed
-    /// after all, and counts once.
-    TakeBack {
-        /// The task, by index.
-        index: usize,
-        /// Which attempt it was.
-        attempt: u64,
-        /// Why, in one sentence or a few.
-        reason: String,
-    },
-    /// The work of a batch's task passed by itself, but not on top of the
-    /// others': it is to be done again, alone. No failed attempt.
-    SetAside {
-        /// The task, by index.
-        index: usize,
-        /// Why, in one sentence or a few.
-        reason: String,
-    },
-    /// An agent was started and has ended, or the run has worked for a while.
-    Charge {
-        /// What it is charged with.
-        charge: Charge,
-        /// Time worked since the last charge.
-        millis: u64,
-    },
-    /// The run that worked the spec has ended.
-    Release {
-        /// Time worked since the last charge.
-        millis: u64,
-    },
-    /// A person wants the loop to wait.
-    Pause,
-    /// A person lets it go on.
-    Resume,
-    /// A person ends it.
-    Cancel,
-    /// Nothing is left to do.
-    Complete,
-}
-
-/// How a loop is to be started. What is not said stays as it is.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Start {
-    /// Attempts for each task.
-    pub max_task_iterations: Option<u64>,
-    /// Attempts in all.
-    pub max_global_iterations: Option<u64>,
-    /// Whether a task that keeps failing gets a fix task.
-    pub recovery_mode: Option<bool>,
-    /// Who drives.
-    pub driver: Driver,
-    /// Who works.
-    pub owner: Option<Owner>,
-    /// Most tokens.
-    pub max_tokens: Option<u64>,
-    /// Most dollars.
-    pub max_cost: Option<f64>,
-    /// Longest time of work, in milliseconds.
-    pub max_millis: Option<u64>,
-}
-
-/// What the caller has to do, in order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Edit the task file.
-    Edit(TaskEdit),
-    /// Add a note to the progress file.
-    Note(Note),
-    /// Merge the notes of these parallel executors into the progress file, in
-    /// this order, and delete them.
-    MergeParts(Vec<usize>),
-    /// Commit what the attempt at this task changed.
-    Commit(TaskKey),
-    /// Say so.
-    Signal(Signal),
-}
-
-/// What the loop says of itself, in the words other programs wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
-    /// A task passed.
-    TaskComplete,
-    /// The last task of a batch has its verdict.
-    BatchComplete,
-    /// Every box is ticked.
-    AllTasksComplete,
-    /// The loop cannot go on by itself.
-    Blocked,
-}
-
-/// What an event leads to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    /// The state from now on; `None` when there is none any more.
-    pub state: Option<State>,
-    /// What is to be done.
-    pub effects: Vec<Effect>,
-}
 
 /// What is to be worked now.
 #[derive(Debug, Clone, PartialEq)]
@@ -321,7 +203,6 @@ impl Loop<'_> {
         // Ahead of the commit, so that notes merged at the end of a batch and
         // the fix task of a neighbour are part of it.
         let batch_ended = self.end_batch_if_resolved();
-        self.effects.push(Effect::Commit(task.key()));
         self.effects.push(Effect::Signal(Signal::TaskComplete));
         if batch_ended {
             self.effects.push(Effect::Signal(Signal::BatchComplete));

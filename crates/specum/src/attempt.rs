@@ -8,95 +8,32 @@
 
 mod commit;
 mod end;
+mod error;
 mod history;
 mod judge;
+mod open;
 mod tree;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use jiff::Timestamp;
-use specum_core::brief::{self, Brief};
 use specum_core::check;
-use specum_core::claim;
-use specum_core::journal::{Entry, Record};
-use specum_core::line;
-use specum_core::machine::{self, Due, Event, Start};
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event, Start};
 use specum_core::plan::{self, Scope};
-use specum_core::progress::{self, Section};
-use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
-use specum_core::state::{Owner, State, TaskResult};
-use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
-use specum_core::verify::Role;
-use thiserror::Error;
+use specum_core::state::{Owner, State};
+use specum_core::tasks::TaskFile;
 
 pub use self::end::Tried;
+pub use self::error::AttemptError;
 pub use self::history::{Delegation, History, Launched};
 pub use self::judge::{By, Found, Judged};
-use self::tree::Tree;
-use crate::files::FileError;
-use crate::git::{Git, GitError, Status};
+pub use self::open::{Next, Opened};
+use crate::git::{Git, Status};
 use crate::process;
 use crate::project::{Project, Spec};
-use crate::store::{Store, StoreError, View};
-
-/// Why there is no attempt or no verdict.
-#[derive(Debug, Error)]
-pub enum AttemptError {
-    /// The spec's files.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A file of the spec.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The repository.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// There is no loop.
-    #[error("no loop is running for {0}; start one with `specum implement`")]
-    NoLoop(String),
-    /// There is nothing to work.
-    #[error("{0} has no tasks.md; write one, `specum check` tells whether it is good")]
-    NoTasks(String),
-    /// There is a plan, and nothing in it.
-    #[error("{0}/tasks.md has no tasks; one is a line such as `- [ ] 1.1 Add the parser`")]
-    Empty(String),
-    /// No such task.
-    #[error("there is no task {0}; `specum status` lists them")]
-    NoTask(String),
-    /// Two tasks cannot be told apart.
-    #[error("tasks.md cannot be worked: {0}; `specum check` lists all such mistakes")]
-    Mistaken(String),
-    /// Somebody else works the spec.
-    #[error("{spec} is worked by {by}; stop it there first")]
-    Held {
-        /// The spec.
-        spec: String,
-        /// Who.
-        by: String,
-    },
-    /// Somebody who does not own the spec has asked.
-    #[error("somebody else works {0} by now")]
-    NotYours(String),
-    /// The attempt began on another branch.
-    #[error(
-        "HEAD is on {now}, the attempt began on {before}: paused. Switch back, then `specum resume`"
-    )]
-    OtherBranch {
-        /// Where the attempt began.
-        before: String,
-        /// Where HEAD is.
-        now: String,
-    },
-    /// There is no repository.
-    #[error("no git repository: {0}")]
-    NoRepository(String),
-    /// Nobody has begun this task.
-    #[error("task {0} has no open attempt; `specum next` opens what is due")]
-    NotOpen(String),
-}
+use crate::store::{Store, View};
 
 /// A spec with everything needed to work it.
 #[derive(Debug)]
@@ -111,64 +48,6 @@ pub struct Workspace {
     pub scope: Scope,
     /// The work tree as it was when a commit had just been made.
     after_commit: Mutex<Option<(Instant, Status)>>,
-}
-
-/// How long a look at the work tree counts as one of this moment.
-const THIS_MOMENT: Duration = Duration::from_millis(100);
-
-/// An attempt that has begun.
-#[derive(Debug, Clone)]
-pub struct Opened {
-    /// The task.
-    pub key: TaskKey,
-    /// From 1.
-    pub attempt: u64,
-    /// The task's block as it stood.
-    pub block: Vec<u8>,
-    /// Who is to work it.
-    pub role: Role,
-    /// When, in RFC 3339.
-    at: String,
-    head: Option<String>,
-    branch: Option<String>,
-    dirty: BTreeMap<String, String>,
-    ticks: String,
-}
-
-impl Opened {
-    fn entry(&self) -> Entry {
-        Entry::Opened {
-            task: self.key.clone(),
-            attempt: self.attempt,
-            head: self.head.clone(),
-            block: line::readable(&self.block),
-            dirty: self.dirty.clone(),
-            branch: self.branch.clone(),
-            ticks: self.ticks.clone(),
-        }
-    }
-
-    /// The commit it began from.
-    pub fn base(&self) -> Option<&str> {
-        self.head.as_deref()
-    }
-
-    /// What the task asked for when the attempt began.
-    pub fn fields(&self) -> Fields {
-        let file = TaskFile::scan(&self.block);
-        file.tasks.first().map(|task| file.fields(task)).unwrap_or_default()
-    }
-}
-
-/// The next piece of work, opened.
-#[derive(Debug)]
-pub enum Next {
-    /// These attempts, to be worked at once if there are several.
-    Work(Vec<Opened>),
-    /// Nothing now; why.
-    Wait(Due),
-    /// Every box is ticked; the loop has ended.
-    Complete,
 }
 
 impl Workspace {
@@ -230,107 +109,6 @@ impl Workspace {
         Ok(locked.read()?)
     }
 
-    /// Opens what is due. Asked twice, it gives the same attempts again.
-    pub fn open(&self) -> Result<Next, AttemptError> {
-        self.complete_commits()?;
-        let tree = match self.remembered() {
-            Some(status) => self.tree_of(status),
-            None => self.tree()?,
-        };
-        let locked = self.store.lock()?;
-        let view = locked.read()?;
-        let Some(state) = view.state.as_ref() else {
-            // Asked again after the end, it is still the end.
-            let file = view.file();
-            let done = !file.tasks.is_empty() && file.open().next().is_none();
-            let none = || AttemptError::NoLoop(self.spec.name.clone());
-            return done.then_some(Next::Complete).ok_or_else(none);
-        };
-        // A file that is gone is not a file without open boxes.
-        if view.tasks.is_none() {
-            return Err(AttemptError::NoTasks(self.spec.shown.clone()));
-        }
-        let file = view.file();
-        let unit = match machine::due(state, &file, &self.scope) {
-            Due::Work(unit) => unit,
-            Due::Complete => {
-                let step = machine::step(state, &file, Event::Complete);
-                locked.write_step(Entry::Completed { tasks: file.tasks.len() }, &step)?;
-                // Whoever held the loop holds nothing any more.
-                self.store.forget_memory()?;
-                return Ok(Next::Complete);
-            }
-            wait => return Ok(Next::Wait(wait)),
-        };
-        let journal = self.store.read_journal()?;
-        // A batch is worked to its end before anything joins it.
-        let pending = history::pending(state, &file, &journal);
-        if !pending.is_empty() {
-            let again = pending.into_iter().map(|(index, opened)| match opened {
-                Some(opened) => Ok(opened),
-                None => {
-                    let opened = opening(state, &file, index, &tree, &journal);
-                    locked.record(opened.entry()).map(|()| opened)
-                }
-            });
-            return Ok(Next::Work(again.collect::<Result<_, _>>()?));
-        }
-        let opened: Vec<Option<Opened>> = unit
-            .tasks()
-            .iter()
-            .map(|&index| history::open_attempt(&journal, &file.tasks[index].key()))
-            .collect();
-        if let Some(again) = opened.into_iter().collect::<Option<Vec<Opened>>>() {
-            return Ok(Next::Work(again));
-        }
-        let step = machine::step(state, &file, Event::Open(unit.tasks().to_vec()));
-        let opened: Vec<Opened> = unit
-            .tasks()
-            .iter()
-            .map(|&index| opening(state, &file, index, &tree, &journal))
-            .collect();
-        for (n, attempt) in opened.iter().enumerate() {
-            // The state changes with the first record; the others only tell.
-            let entry = attempt.entry();
-            if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
-        }
-        Ok(Next::Work(opened))
-    }
-
-    /// Keeps a look at the work tree for whoever needs one next.
-    fn remember(&self, status: Status) {
-        *self.after_commit.lock().expect("no holder panics") = Some((Instant::now(), status));
-    }
-
-    /// The last look at the work tree, once, if it is of this moment.
-    fn remembered(&self) -> Option<Status> {
-        let kept = self.after_commit.lock().expect("no holder panics").take();
-        kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
-    }
-
-    /// Opens what is due and tells a coordinator what to call.
-    pub fn announce(&self) -> Result<String, AttemptError> {
-        Ok(match self.open()? {
-            Next::Work(attempts) => {
-                let due: Vec<DueTask<'_>> = attempts
-                    .iter()
-                    .map(|opened| DueTask {
-                        id: &opened.key.id,
-                        title: &opened.key.title,
-                        role: opened.role,
-                        attempt: opened.attempt,
-                    })
-                    .collect();
-                prompt::due(&due)
-            }
-            Next::Complete => {
-                let word = claim::ALL_TASKS_COMPLETE;
-                format!("{} Say {word} alone on a line, and stop.\n", prompt::ALL_DONE)
-            }
-            Next::Wait(due) => format!("{}\nTell the person, and stop.\n", prompt::waiting(&due)),
-        })
-    }
-
     /// Judges the attempts that have reported and wait for their verdict: once
     /// the last of a batch has, or when the judge before was cut off.
     pub fn judge_reported(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
@@ -365,47 +143,6 @@ impl Workspace {
             .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
             .collect();
         Ok(reports.unwrap_or_default())
-    }
-
-    /// What an executor of a session is to read.
-    pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
-        let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
-        Ok(line::readable(&self.brief_at(opened, place, None)?))
-    }
-
-    /// What an executor is to read who works at this place. What a check has
-    /// just shown counts more than what the last attempt failed with.
-    pub fn brief_at(
-        &self,
-        opened: &Opened,
-        place: brief::Place,
-        shown: Option<&(String, String)>,
-    ) -> Result<Vec<u8>, AttemptError> {
-        let view = self.store.read()?;
-        let file = view.file();
-        let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
-        let journal = self.store.read_journal()?;
-        let (reasons, output) = match shown {
-            Some((reason, output)) => (vec![reason.clone()], output.clone()),
-            None => History(&journal).last_failure(&opened.key).unwrap_or_default(),
-        };
-        let kept = History(&journal).kept(&opened.key);
-        let progress = self.store.read_progress()?;
-        let learnings = line::readable(progress::section(&progress, Section::Learnings));
-        Ok(Brief {
-            spec: PromptSpec { name: &self.spec.name, path: &self.spec.shown },
-            block: task.map_or(&opened.block, |task| file.block(task)),
-            task: &opened.key.id,
-            index: task.map_or(0, |task| task.index),
-            attempt: opened.attempt,
-            role: opened.role,
-            place,
-            kept,
-            reasons: &reasons,
-            output: &output,
-            learnings: &learnings,
-        }
-        .render())
     }
 
     /// The repository.
@@ -476,35 +213,5 @@ fn refuse_mistakes(file: &TaskFile<'_>) -> Result<(), AttemptError> {
             Err(AttemptError::Mistaken(format!("line {}: {}", found.line, found.message)))
         }
         None => Ok(()),
-    }
-}
-
-/// An attempt at a task as it stands.
-fn opening(
-    state: &State,
-    file: &TaskFile<'_>,
-    index: usize,
-    tree: &Tree,
-    journal: &[Record],
-) -> Opened {
-    let task = &file.tasks[index];
-    let name = task.name();
-    Opened {
-        key: task.key(),
-        attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
-        block: file.block(task).to_vec(),
-        role: role(task.mode()),
-        at: Timestamp::now().to_string(),
-        head: tree.head.clone(),
-        branch: tree.branch.clone(),
-        dirty: history::baseline(journal, &name, &tree.dirty),
-        ticks: file.ticks(),
-    }
-}
-
-fn role(mode: Mode) -> Role {
-    match mode {
-        Mode::Verify => Role::QaEngineer,
-        Mode::Sequential | Mode::Parallel => Role::Executor,
     }
 }

@@ -21,8 +21,7 @@ pub(crate) fn reached(name: &str) {
     let count = REACHED.fetch_add(1, Ordering::SeqCst) + 1;
     if *die_at == Some(count) {
         eprintln!("fail point {count}: {name}");
-        let me = rustix::process::getpid();
-        let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+        crate::os::end_process(std::process::id(), crate::os::Strength::Final);
         std::process::abort();
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::failpoint;
+use crate::{failpoint, os};
 
 /// How the temporary files of a write are called, so that a leftover of a
 /// killed process is recognised.
@@ -130,9 +130,7 @@ fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMP_PREFIX);
-    // As any new file: what the user's umask leaves of it.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    os::as_any_file(&mut builder);
     let mut temp = builder.tempfile_in(dir)?;
     if let Ok(old) = fs::metadata(path) {
         temp.as_file().set_permissions(old.permissions())?;
@@ -165,12 +163,7 @@ pub fn append_line(path: &Path, line: &[u8], durability: Durability) -> Result<(
 /// Opens a file that is ours alone. A link in its place is not followed, because
 /// a repository may bring one that leads anywhere; a pipe is not waited for.
 pub fn open_own(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
-    }
+    os::without_detour(options);
     let file = options.open(path)?;
     if file.metadata()?.is_file() {
         Ok(file)

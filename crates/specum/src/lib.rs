@@ -33,3 +33,4 @@ pub mod session;
 pub mod store;
 
 mod failpoint;
+mod os;

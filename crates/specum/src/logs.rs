@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use specum_core::digest::Digest;
 
 use crate::project::Spec;
-use crate::session;
+use crate::{os, session};
 
 /// The longest name made of an id.
 const MAX_NAME: usize = 80;
@@ -47,8 +47,7 @@ fn open_in(dir: &Path, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> 
         let path = dir.join(file_name(task, attempt, start));
         let mut options = File::options();
         options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        os::private_file(&mut options);
         match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => start += 1,
             outcome => return outcome.map(|file| (path, file)),
@@ -108,8 +107,7 @@ pub(crate) fn plain(name: &str) -> String {
 fn create_private(dir: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    os::private_folder(&mut builder);
     builder.create(dir)
 }
 

@@ -1,5 +1,4 @@
-//! Other programs: the only module that starts them, and the only one that
-//! knows the operating system.
+//! Other programs: the only module that starts them.
 //!
 //! A command runs in a process group of its own. When it ends, or when its
 //! time is up, the whole group is ended; what it printed is kept within bounds,
@@ -11,7 +10,7 @@ mod stream;
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -19,6 +18,8 @@ use std::time::Duration;
 
 use specum_core::state::Process;
 use specum_core::verify::Ended;
+
+use crate::os;
 
 pub use self::family::{
     MARK, WhenInterrupted, begin_run, clean_up_when_interrupted, end_everything, end_survivors,
@@ -89,18 +90,7 @@ impl Tail {
 /// A program on PATH.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_program(file))
-}
-
-#[cfg(unix)]
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(file: &Path) -> bool {
-    file.is_file()
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| os::is_program(file))
 }
 
 /// Runs a shell command at `dir`, for at most `time`.
@@ -148,7 +138,7 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     let (done, status) = mpsc::channel();
     thread::spawn(move || done.send(child.wait()));
     let ended = match status.recv_timeout(bounds.time) {
-        Ok(Ok(status)) => how_it_ended(status),
+        Ok(Ok(status)) => os::how_it_ended(status),
         Ok(Err(error)) => Ended::NotStarted(error.to_string()),
         Err(_) => Ended::TimedOut(bounds.time.as_secs()),
     };
@@ -209,21 +199,6 @@ fn drain(
     });
 }
 
-#[cfg(unix)]
-fn how_it_ended(status: ExitStatus) -> Ended {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Code(code),
-        (None, Some(signal)) => Ended::Signal(signal),
-        (None, None) => Ended::Code(-1),
-    }
-}
-
-#[cfg(not(unix))]
-fn how_it_ended(status: ExitStatus) -> Ended {
-    Ended::Code(status.code().unwrap_or(-1))
-}
-
 /// Whether a process is still the one that was recorded.
 pub fn is_alive(process: &Process) -> bool {
     match start_of(process.pid) {
@@ -241,9 +216,9 @@ pub fn me() -> Process {
 /// The host that started this hook. Hosts run hooks directly or through a
 /// shell; the shell is gone before anybody asks for it again.
 pub fn host() -> Option<Process> {
-    let mut pid = parent_of_self()?;
+    let mut pid = os::parent_of_self()?;
     for _ in 0..3 {
-        let Stat { name, parent, started } = stat(pid)?;
+        let os::Stat { name, parent, started } = os::stat(pid)?;
         if !matches!(name.as_str(), "sh" | "bash" | "dash" | "zsh") {
             return Some(Process { pid, started });
         }
@@ -253,61 +228,7 @@ pub fn host() -> Option<Process> {
 }
 
 fn start_of(pid: u32) -> Option<String> {
-    stat(pid).map(|stat| stat.started)
-}
-
-/// What the system knows about a process that has not ended.
-struct Stat {
-    name: String,
-    parent: u32,
-    /// Tells it from a later process with the same number.
-    started: String,
-}
-
-#[cfg(unix)]
-fn parent_of_self() -> Option<u32> {
-    rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
-}
-
-#[cfg(not(unix))]
-fn parent_of_self() -> Option<u32> {
-    None
-}
-
-#[cfg(target_os = "linux")]
-fn stat(pid: u32) -> Option<Stat> {
-    let mut text = [0; 1024];
-    let mut file = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?;
-    let length = file.read(&mut text).ok()?;
-    let text = String::from_utf8_lossy(&text[..length]);
-    // The name may itself contain blanks and brackets.
-    let (name, fields) = text.split_once('(')?.1.rsplit_once(')')?;
-    let fields: Vec<&str> = fields.split_whitespace().collect();
-    // A zombie has ended; only its number is still taken.
-    (*fields.first()? != "Z").then_some(())?;
-    Some(Stat {
-        name: name.to_owned(),
-        parent: fields.get(1)?.parse().ok()?,
-        started: (*fields.get(19)?).to_owned(),
-    })
-}
-
-/// Without `/proc` a process is known by its number alone.
-#[cfg(all(unix, not(target_os = "linux")))]
-fn stat(pid: u32) -> Option<Stat> {
-    use rustix::process::{Pid, test_kill_process};
-    let number = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
-    match test_kill_process(number) {
-        Ok(()) | Err(rustix::io::Errno::PERM) => {
-            Some(Stat { name: String::new(), parent: 0, started: String::new() })
-        }
-        Err(_) => None,
-    }
-}
-
-#[cfg(not(unix))]
-fn stat(_pid: u32) -> Option<Stat> {
-    None
+    os::stat(pid).map(|stat| stat.started)
 }
 
 #[cfg(all(test, unix))]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::budget::Charge;
 use crate::tasks::Task;
 
 /// A loop over a task file, carried out in memory.
@@ -25,7 +26,6 @@ impl World {
                 Effect::Edit(edit) => self.text = edit.apply(&self.text),
                 Effect::Note(note) => self.told.push(note.text),
                 Effect::MergeParts(parts) => self.told.push(format!("merge {parts:?}")),
-                Effect::Commit(key) => self.told.push(format!("commit {}", key.id)),
                 Effect::Signal(signal) => signals.push(signal),
             }
         }
@@ -65,7 +65,7 @@ fn a_pass_ticks_notes_commits_and_moves_on() {
     assert_eq!(world.pass(0), [Signal::TaskComplete]);
     assert_eq!(world.text(), "- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
     assert_eq!(world.at(), (1, 1, 2));
-    assert_eq!(world.told, ["- 1.1 a (attempt 1)", "commit 1.1"]);
+    assert_eq!(world.told, ["- 1.1 a (attempt 1)"]);
     assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
 }
 

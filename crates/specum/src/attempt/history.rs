@@ -7,7 +7,7 @@ use specum_core::state::{self, State, Status};
 use specum_core::tasks::{TaskFile, TaskKey};
 
 use super::commit::Uncommitted;
-use super::{Opened, role};
+use super::open::{Opened, role};
 
 /// A call of a host's sub-agent for an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]

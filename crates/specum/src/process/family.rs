@@ -5,7 +5,8 @@
 //! we started is remembered with its number; on Linux, what it leaves behind
 //! becomes our child ([`begin_run`]); and everything that a run starts carries a
 //! [`Mark`] in its environment, which its descendants inherit and which outlives
-//! us. On other systems only the process group is ended.
+//! us. Where the system does not tell about other processes, only the process
+//! group is ended.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -17,9 +18,14 @@ use std::time::{Duration, Instant};
 use specum_core::digest::Digest;
 
 use crate::failpoint;
+use crate::os::{self, Strength};
 
 /// How long git may take to put away its locks.
 const GIT_GOES: Duration = Duration::from_millis(500);
+/// As long as whoever started git would have waited for it.
+const LONGEST_GIT: Duration = Duration::from_secs(600);
+/// How often orphans that keep having children are looked for again.
+const ROUNDS: usize = 1000;
 
 /// What an interruption means to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +71,8 @@ static FAMILY: Mutex<Family> = Mutex::new(Family {
     listener: None,
 });
 
+/// Whether a child that we did not start is an orphan.
+static ADOPTING: AtomicBool = AtomicBool::new(false);
 /// Whether we are on the way out.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
@@ -76,8 +84,7 @@ fn family() -> MutexGuard<'static, Family> {
 /// end us, with exit code 130: a command in a group of its own does not hear
 /// them.
 pub fn clean_up_when_interrupted() {
-    #[cfg(target_os = "linux")]
-    linux::keep_ignoring_hangups();
+    os::keep_ignoring_hangups();
     let installed = ctrlc::set_handler(|| {
         // Whoever listens hears the first one; the second one ends us.
         let listener = family().listener.take();
@@ -88,7 +95,7 @@ pub fn clean_up_when_interrupted() {
         end_everything();
         let family = family();
         for (pid, _) in &family.started {
-            signal_group(*pid, Strength::Gentle);
+            os::end_group(*pid, Strength::Gentle);
         }
         for directory in &family.directories {
             // Already on the way out, and it is only a copy.
@@ -111,10 +118,12 @@ pub fn remove_when_interrupted(directory: &Path) {
 }
 
 /// From now on what we start works for a run of this spec, and what it leaves
-/// behind becomes our child.
+/// behind becomes our child. Only for a process that starts everything through
+/// this module: any other child would be taken for an orphan.
 pub fn begin_run(spec: &Path) {
     family().run = Some(spec_part(spec));
-    adopt_orphans();
+    // A system that cannot do it leaves us with process groups and marks.
+    ADOPTING.store(os::adopt_orphans(), Ordering::SeqCst);
 }
 
 impl Family {
@@ -134,8 +143,7 @@ pub(super) fn start(
     command: &mut Command,
     when: WhenInterrupted,
 ) -> std::io::Result<(Child, Option<Mark>)> {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
+    os::in_a_group_of_its_own(command);
     // Held while it starts: whoever looks for orphans must not take a child
     // for one that is just being born.
     let mut family = family();
@@ -177,8 +185,8 @@ pub(super) fn end(pid: u32) {
     // Seen before it ends: afterwards nothing ties them to it.
     let below = descendants(pid);
     let_git_go(&below);
-    signal_group(pid, Strength::Final);
-    below.iter().for_each(|pid| signal(*pid, Strength::Final));
+    os::end_group(pid, Strength::Final);
+    below.iter().for_each(|pid| os::end_process(*pid, Strength::Final));
     // What was born meanwhile is an orphan of ours now, or carries the mark.
 }
 
@@ -186,9 +194,9 @@ pub(super) fn end(pid: u32) {
 /// bounds: ended in the middle, git leaves a lock in the user's repository that
 /// nobody takes away.
 fn let_git_go(pids: &[u32]) {
-    let is_git = |pid: &u32| super::stat(*pid).is_some_and(|stat| stat.name == "git");
+    let is_git = |pid: &u32| os::stat(*pid).is_some_and(|stat| stat.name == "git");
     let git: Vec<u32> = pids.iter().copied().filter(is_git).collect();
-    git.iter().for_each(|pid| signal(*pid, Strength::Gentle));
+    git.iter().for_each(|pid| os::end_process(*pid, Strength::Gentle));
     let asked = Instant::now();
     while asked.elapsed() < GIT_GOES && git.iter().any(is_git) {
         thread::sleep(Duration::from_millis(1));
@@ -209,223 +217,91 @@ pub(super) fn running() -> usize {
     family().started.iter().filter(|(_, when)| *when == WhenInterrupted::End).count()
 }
 
-#[derive(Clone, Copy)]
-enum Strength {
-    /// It may clean up.
-    Gentle,
-    /// It may not.
-    Final,
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = os::children(pid);
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        found.extend(os::children(pid));
+        next += 1;
+    }
+    found
 }
 
-#[cfg(unix)]
-impl Strength {
-    fn signal(self) -> rustix::process::Signal {
-        match self {
-            Strength::Gentle => rustix::process::Signal::TERM,
-            Strength::Final => rustix::process::Signal::KILL,
-        }
-    }
+/// The mark a process carries.
+fn marked(pid: u32) -> Option<String> {
+    os::variable_of(pid, MARK)
 }
 
-#[cfg(unix)]
-fn signal_group(pid: u32, strength: Strength) {
-    use rustix::process::{Pid, kill_process_group};
-    if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // Nobody left is the normal case.
-        let _ = kill_process_group(group, strength.signal());
+/// Ends those orphans of ours, with everything below them, that `which`
+/// names.
+fn end_orphans(which: impl Fn(u32) -> bool) {
+    if !ADOPTING.load(Ordering::SeqCst) {
+        return;
     }
-}
-
-#[cfg(not(unix))]
-fn signal_group(_pid: u32, _strength: Strength) {}
-
-#[cfg(unix)]
-fn signal(pid: u32, strength: Strength) {
-    use rustix::process::{Pid, kill_process};
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, strength.signal());
-    }
-}
-
-#[cfg(not(unix))]
-fn signal(_pid: u32, _strength: Strength) {}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::fs;
-    use std::os::unix::ffi::OsStrExt;
-    use std::path::Path;
-    use std::sync::atomic::Ordering;
-    use std::thread;
-    use std::time::{Duration, Instant};
-
-    use nix::sys::signal::{SigSet, Signal};
-    use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
-
-    use super::{MARK, MAY_FINISH, Strength, family, let_git_go, signal, spec_part};
-
-    /// As long as whoever started git would have waited for it.
-    const LONGEST_GIT: Duration = Duration::from_secs(600);
-    /// How often orphans that keep having children are looked for again.
-    const ROUNDS: usize = 1000;
-
-    /// Whether a child that we did not start is an orphan.
-    static ADOPTING: super::AtomicBool = super::AtomicBool::new(false);
-
-    /// From now on what our descendants leave behind becomes our child. Only
-    /// for a process that starts everything through this module: any other
-    /// child would be taken for an orphan.
-    pub(super) fn adopt_orphans() {
-        // A kernel too old for it leaves us with process groups and marks.
-        ADOPTING.store(set_child_subreaper(Some(getpid())).is_ok(), Ordering::SeqCst);
-    }
-
-    /// Whoever started us with `nohup` wants us to outlive the terminal; a
-    /// handler would make us hear what was to be ignored. To be called before
-    /// there is another thread, which would hear it instead.
-    pub(super) fn keep_ignoring_hangups() {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        let hangup = Signal::SIGHUP;
-        if ignored.is_some_and(|mask| mask & (1 << (hangup as u32 - 1)) != 0) {
-            // Blocked here, it is blocked in every thread to come.
-            let _ = SigSet::from(hangup).thread_block();
-        }
-    }
-
-    /// The children of a process.
-    fn children(pid: u32) -> Vec<u32> {
-        let mut found = Vec::new();
-        for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
-            let Ok(list) = fs::read_to_string(thread.path().join("children")) else { continue };
-            found.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
-        }
-        found
-    }
-
-    pub(super) fn descendants(pid: u32) -> Vec<u32> {
-        let mut found = children(pid);
-        let mut next = 0;
-        while let Some(&pid) = found.get(next) {
-            found.extend(children(pid));
-            next += 1;
-        }
-        found
-    }
-
-    /// The mark a process carries.
-    pub(super) fn marked(pid: u32) -> Option<String> {
-        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        let value = environment
-            .split(|byte| *byte == 0)
-            .find_map(|entry| entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))?;
-        Some(String::from_utf8_lossy(value).into_owned())
-    }
-
-    /// Ends those orphans of ours, with everything below them, that `which`
-    /// names.
-    pub(super) fn end_orphans(which: impl Fn(u32) -> bool) {
-        if !ADOPTING.load(Ordering::SeqCst) {
+    for _ in 0..ROUNDS {
+        // Under the lock no child of ours is born unseen.
+        let orphans: Vec<u32> = {
+            let family = family();
+            let started = |pid: &u32| family.started.iter().any(|(other, _)| other == pid);
+            os::children(std::process::id()).into_iter().filter(|pid| !started(pid)).collect()
+        };
+        let doomed: Vec<u32> = orphans.into_iter().filter(|pid| which(*pid)).collect();
+        if doomed.is_empty() {
             return;
         }
-        for _ in 0..ROUNDS {
-            // Under the lock no child of ours is born unseen.
-            let orphans: Vec<u32> = {
-                let family = family();
-                let started = |pid: &u32| family.started.iter().any(|(other, _)| other == pid);
-                children(std::process::id()).into_iter().filter(|pid| !started(pid)).collect()
-            };
-            let doomed: Vec<u32> = orphans.into_iter().filter(|pid| which(*pid)).collect();
-            if doomed.is_empty() {
-                return;
-            }
-            for pid in doomed {
-                end_with_everything_below(pid);
-                // Nobody else waits for it. It dies at once; if the kernel holds
-                // it, the next round finds it again.
-                if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                    let _ = waitpid(Some(pid), WaitOptions::empty());
-                }
-            }
+        for pid in doomed {
+            end_with_everything_below(pid);
+            // Nobody else waits for it. It dies at once; if the kernel holds
+            // it, the next round finds it again.
+            os::wait_for(pid);
         }
-    }
-
-    fn end_with_everything_below(pid: u32) {
-        let mut family = descendants(pid);
-        family.insert(0, pid);
-        let_git_go(&family);
-        family.into_iter().for_each(|pid| signal(pid, Strength::Final));
-    }
-
-    /// Ends what an earlier run of a spec, which is gone, has left running, and
-    /// waits for what may finish: what git does meanwhile, nobody else can.
-    pub fn end_survivors(spec: &Path) {
-        for _ in 0..ROUNDS {
-            let survivors: Vec<u32> =
-                marked_for(spec).into_iter().filter(|(_, finishes)| !finishes).map(first).collect();
-            if survivors.is_empty() {
-                break;
-            }
-            survivors.into_iter().for_each(end_with_everything_below);
-            thread::yield_now();
-        }
-        let began = Instant::now();
-        let is_git = |pid: u32| super::super::stat(pid).is_some_and(|stat| stat.name == "git");
-        while began.elapsed() < LONGEST_GIT
-            && marked_for(spec).into_iter().any(|(pid, finishes)| finishes && is_git(pid))
-        {
-            thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn first((pid, _): (u32, bool)) -> u32 {
-        pid
-    }
-
-    /// The processes that carry a mark of a spec, and whether each may finish.
-    fn marked_for(spec: &Path) -> Vec<(u32, bool)> {
-        let part = spec_part(spec);
-        let me = std::process::id();
-        let pids = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
-            std::str::from_utf8(entry.file_name().as_bytes()).ok()?.parse::<u32>().ok()
-        });
-        pids.filter(|pid| *pid != me)
-            .filter_map(|pid| {
-                let mark = marked(pid).filter(|mark| mark.starts_with(&part))?;
-                // Whoever started us may carry the mark itself.
-                let is_ours = descendants(pid).contains(&me);
-                let lives = super::super::stat(pid).is_some();
-                (!is_ours && lives).then_some((pid, mark.ends_with(MAY_FINISH)))
-            })
-            .collect()
     }
 }
 
-#[cfg(target_os = "linux")]
-pub use linux::end_survivors;
-#[cfg(target_os = "linux")]
-use linux::{adopt_orphans, descendants, end_orphans, marked};
-
-/// Elsewhere nobody adopts.
-#[cfg(not(target_os = "linux"))]
-mod elsewhere {
-    pub(super) fn adopt_orphans() {}
-
-    pub fn end_survivors(_spec: &std::path::Path) {}
-
-    pub(super) fn descendants(_pid: u32) -> Vec<u32> {
-        Vec::new()
-    }
-
-    pub(super) fn marked(_pid: u32) -> Option<String> {
-        None
-    }
-
-    pub(super) fn end_orphans(_which: impl Fn(u32) -> bool) {}
+fn end_with_everything_below(pid: u32) {
+    let mut family = descendants(pid);
+    family.insert(0, pid);
+    let_git_go(&family);
+    family.into_iter().for_each(|pid| os::end_process(pid, Strength::Final));
 }
 
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::end_survivors;
-#[cfg(not(target_os = "linux"))]
-use elsewhere::{adopt_orphans, descendants, end_orphans, marked};
+/// Ends what an earlier run of a spec, which is gone, has left running, and
+/// waits for what may finish: what git does meanwhile, nobody else can.
+pub fn end_survivors(spec: &Path) {
+    for _ in 0..ROUNDS {
+        let survivors: Vec<u32> =
+            marked_for(spec).into_iter().filter(|(_, finishes)| !finishes).map(first).collect();
+        if survivors.is_empty() {
+            break;
+        }
+        survivors.into_iter().for_each(end_with_everything_below);
+        thread::yield_now();
+    }
+    let began = Instant::now();
+    let is_git = |pid: u32| os::stat(pid).is_some_and(|stat| stat.name == "git");
+    while began.elapsed() < LONGEST_GIT
+        && marked_for(spec).into_iter().any(|(pid, finishes)| finishes && is_git(pid))
+    {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn first((pid, _): (u32, bool)) -> u32 {
+    pid
+}
+
+/// The processes that carry a mark of a spec, and whether each may finish.
+fn marked_for(spec: &Path) -> Vec<(u32, bool)> {
+    let part = spec_part(spec);
+    let me = std::process::id();
+    let others = os::processes().into_iter().filter(|pid| *pid != me);
+    others
+        .filter_map(|pid| {
+            let mark = marked(pid).filter(|mark| mark.starts_with(&part))?;
+            // Whoever started us may carry the mark itself.
+            let is_ours = descendants(pid).contains(&me);
+            let lives = os::stat(pid).is_some();
+            (!is_ours && lives).then_some((pid, mark.ends_with(MAY_FINISH)))
+        })
+        .collect()
+}

@@ -16,7 +16,8 @@ use std::thread;
 
 use specum_core::verify::Ended;
 
-use super::{LAST_WORDS, Tail, WhenInterrupted, family, how_it_ended, not_started};
+use super::{LAST_WORDS, Tail, WhenInterrupted, family, not_started};
+use crate::os;
 
 /// The longest line that is given back whole. Agents put whole files into one.
 const MAX_LINE: usize = 4 * 1024 * 1024;
@@ -98,7 +99,7 @@ pub fn stream(
     let (parts, incoming) = mpsc::sync_channel(WAITING_LINES);
     let stderr = Tail::shared(KEPT_STDERR);
     if let Some(pipe) = child.stdout.take() {
-        widen(&pipe);
+        os::widen(&pipe);
         read_lines(Source { pipe, log: Arc::clone(log) }, parts.clone());
     }
     if let Some(pipe) = child.stderr.take() {
@@ -133,24 +134,12 @@ pub fn stream(
         }
     }
     let ended = match status {
-        Ok(status) => how_it_ended(status),
+        Ok(status) => os::how_it_ended(status),
         Err(error) => Ended::NotStarted(error.to_string()),
     };
     let stderr = stderr.lock().expect("no reader panics").take();
     Streamed { ended, stderr }
 }
-
-/// Makes room in a pipe. A program on Node.js may exit while what it has printed
-/// still waits for the pipe to be read, and loses it: its answer, if the brief
-/// that it repeats before is long.
-#[cfg(target_os = "linux")]
-fn widen(pipe: &impl std::os::fd::AsFd) {
-    // As much as the system gives to anybody; less is no failure.
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn widen(_pipe: &impl Sized) {}
 
 /// One end of a program's output.
 struct Source<P> {

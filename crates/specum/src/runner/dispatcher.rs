@@ -20,6 +20,7 @@ use specum_core::run::{Choice, Millis, Run, Slot};
 
 use super::{Ended, Launch, Message, Next, Options, RunError, Stop, Worked, millis_since};
 use crate::attempt::Workspace;
+use crate::os;
 use crate::owner;
 use crate::process::{self, Handle};
 use crate::report::Reporter;
@@ -59,8 +60,7 @@ pub(super) struct Dispatcher<'a> {
 #[derive(PartialEq, Eq)]
 struct Seen {
     modified: Option<SystemTime>,
-    #[cfg(unix)]
-    inode: u64,
+    identity: u64,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -174,11 +174,9 @@ impl<'a> Dispatcher<'a> {
     /// another terminal.
     fn look_at_state(&mut self) {
         let path = self.workspace.store.state_path();
-        let seen = fs::metadata(path).ok().map(|file| Seen {
-            modified: file.modified().ok(),
-            #[cfg(unix)]
-            inode: std::os::unix::fs::MetadataExt::ino(&file),
-        });
+        let seen = fs::metadata(path)
+            .ok()
+            .map(|file| Seen { modified: file.modified().ok(), identity: os::identity(&file) });
         if self.seen.as_ref() == Some(&seen) {
             return;
         }

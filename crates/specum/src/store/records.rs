@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use specum_core::journal::{self, Record, StateChange};
 
-use crate::files;
+use crate::{files, os};
 
 /// The longest journal worth reading.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
@@ -86,14 +86,8 @@ impl Records {
     }
 }
 
-#[cfg(unix)]
 fn identity(file: &File) -> io::Result<u64> {
-    Ok(std::os::unix::fs::MetadataExt::ino(&file.metadata()?))
-}
-
-#[cfg(not(unix))]
-fn identity(_file: &File) -> io::Result<u64> {
-    Ok(0)
+    Ok(os::identity(&file.metadata()?))
 }
 
 #[cfg(test)]

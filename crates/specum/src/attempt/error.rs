@@ -1,0 +1,63 @@
+//! Why an attempt cannot be opened or judged, each with the next step.
+
+use thiserror::Error;
+
+use crate::files::FileError;
+use crate::git::GitError;
+use crate::store::StoreError;
+
+/// Why there is no attempt or no verdict.
+#[derive(Debug, Error)]
+pub enum AttemptError {
+    /// The spec's files.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file of the spec.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// There is no loop.
+    #[error("no loop is running for {0}; start one with `specum implement`")]
+    NoLoop(String),
+    /// There is nothing to work.
+    #[error("{0} has no tasks.md; write one, `specum check` tells whether it is good")]
+    NoTasks(String),
+    /// There is a plan, and nothing in it.
+    #[error("{0}/tasks.md has no tasks; one is a line such as `- [ ] 1.1 Add the parser`")]
+    Empty(String),
+    /// No such task.
+    #[error("there is no task {0}; `specum status` lists them")]
+    NoTask(String),
+    /// Two tasks cannot be told apart.
+    #[error("tasks.md cannot be worked: {0}; `specum check` lists all such mistakes")]
+    Mistaken(String),
+    /// Somebody else works the spec.
+    #[error("{spec} is worked by {by}; stop it there first")]
+    Held {
+        /// The spec.
+        spec: String,
+        /// Who.
+        by: String,
+    },
+    /// Somebody who does not own the spec has asked.
+    #[error("somebody else works {0} by now")]
+    NotYours(String),
+    /// The attempt began on another branch.
+    #[error(
+        "HEAD is on {now}, the attempt began on {before}: paused. Switch back, then `specum resume`"
+    )]
+    OtherBranch {
+        /// Where the attempt began.
+        before: String,
+        /// Where HEAD is.
+        now: String,
+    },
+    /// There is no repository.
+    #[error("no git repository: {0}")]
+    NoRepository(String),
+    /// Nobody has begun this task.
+    #[error("task {0} has no open attempt; `specum next` opens what is due")]
+    NotOpen(String),
+}

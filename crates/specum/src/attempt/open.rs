@@ -1,0 +1,262 @@
+//! The beginning of an attempt: what is due, what stands before anybody works,
+//! and what its executor is given to read.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use specum_core::brief::{self, Brief};
+use specum_core::claim;
+use specum_core::journal::{Entry, Record};
+use specum_core::line;
+use specum_core::machine::{self, Due, Event};
+use specum_core::plan::Unit;
+use specum_core::progress::{self, Section};
+use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
+use specum_core::state::{State, TaskResult};
+use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
+use specum_core::verify::Role;
+
+use super::history::{self, History};
+use super::tree::Tree;
+use super::{AttemptError, Workspace};
+use crate::git::Status;
+use crate::store::Locked;
+
+/// How long a look at the work tree counts as one of this moment.
+const THIS_MOMENT: Duration = Duration::from_millis(100);
+
+/// An attempt that has begun.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The task.
+    pub key: TaskKey,
+    /// From 1.
+    pub attempt: u64,
+    /// The task's block as it stood.
+    pub block: Vec<u8>,
+    /// Who is to work it.
+    pub role: Role,
+    /// When, in RFC 3339.
+    pub(super) at: String,
+    pub(super) head: Option<String>,
+    pub(super) branch: Option<String>,
+    pub(super) dirty: BTreeMap<String, String>,
+    pub(super) ticks: String,
+}
+
+impl Opened {
+    fn entry(&self) -> Entry {
+        Entry::Opened {
+            task: self.key.clone(),
+            attempt: self.attempt,
+            head: self.head.clone(),
+            block: line::readable(&self.block),
+            dirty: self.dirty.clone(),
+            branch: self.branch.clone(),
+            ticks: self.ticks.clone(),
+        }
+    }
+
+    /// The commit it began from.
+    pub fn base(&self) -> Option<&str> {
+        self.head.as_deref()
+    }
+
+    /// What the task asked for when the attempt began.
+    pub fn fields(&self) -> Fields {
+        let file = TaskFile::scan(&self.block);
+        file.tasks.first().map(|task| file.fields(task)).unwrap_or_default()
+    }
+}
+
+/// The next piece of work, opened.
+#[derive(Debug)]
+pub enum Next {
+    /// These attempts, to be worked at once if there are several.
+    Work(Vec<Opened>),
+    /// Nothing now; why.
+    Wait(Due),
+    /// Every box is ticked; the loop has ended.
+    Complete,
+}
+
+impl Workspace {
+    /// Opens what is due. Asked twice, it gives the same attempts again.
+    pub fn open(&self) -> Result<Next, AttemptError> {
+        self.complete_commits()?;
+        let tree = match self.remembered() {
+            Some(status) => self.tree_of(status),
+            None => self.tree()?,
+        };
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        let Some(state) = view.state.as_ref() else {
+            // Asked again after the end, it is still the end.
+            let file = view.file();
+            let done = !file.tasks.is_empty() && file.open().next().is_none();
+            let none = || AttemptError::NoLoop(self.spec.name.clone());
+            return done.then_some(Next::Complete).ok_or_else(none);
+        };
+        // A file that is gone is not a file without open boxes.
+        if view.tasks.is_none() {
+            return Err(AttemptError::NoTasks(self.spec.shown.clone()));
+        }
+        let file = view.file();
+        match machine::due(state, &file, &self.scope) {
+            Due::Work(unit) => {
+                Ok(Next::Work(self.open_unit(&locked, (state, &file), &unit, &tree)?))
+            }
+            Due::Complete => {
+                let step = machine::step(state, &file, Event::Complete);
+                locked.write_step(Entry::Completed { tasks: file.tasks.len() }, &step)?;
+                // Whoever held the loop holds nothing any more.
+                self.store.forget_memory()?;
+                Ok(Next::Complete)
+            }
+            wait => Ok(Next::Wait(wait)),
+        }
+    }
+
+    /// The attempts at a unit: those that are under way, else new ones.
+    fn open_unit(
+        &self,
+        locked: &Locked<'_>,
+        (state, file): (&State, &TaskFile<'_>),
+        unit: &Unit,
+        tree: &Tree,
+    ) -> Result<Vec<Opened>, AttemptError> {
+        let journal = self.store.read_journal()?;
+        let new = |index| opening(state, file, index, tree, &journal);
+        // A batch is worked to its end before anything joins it.
+        let pending = history::pending(state, file, &journal);
+        if !pending.is_empty() {
+            let again = pending.into_iter().map(|(index, opened)| match opened {
+                Some(opened) => Ok(opened),
+                None => {
+                    let opened = new(index);
+                    locked.record(opened.entry())?;
+                    Ok(opened)
+                }
+            });
+            return again.collect();
+        }
+        let under_way = |index: &usize| history::open_attempt(&journal, &file.tasks[*index].key());
+        if let Some(again) = unit.tasks().iter().map(under_way).collect() {
+            return Ok(again);
+        }
+        let step = machine::step(state, file, Event::Open(unit.tasks().to_vec()));
+        let opened: Vec<Opened> = unit.tasks().iter().copied().map(new).collect();
+        for (n, attempt) in opened.iter().enumerate() {
+            // The state changes with the first record; the others only tell.
+            let entry = attempt.entry();
+            if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
+        }
+        Ok(opened)
+    }
+
+    /// Keeps a look at the work tree for whoever needs one next.
+    pub(super) fn remember(&self, status: Status) {
+        *self.after_commit.lock().expect("no holder panics") = Some((Instant::now(), status));
+    }
+
+    /// The last look at the work tree, once, if it is of this moment.
+    fn remembered(&self) -> Option<Status> {
+        let kept = self.after_commit.lock().expect("no holder panics").take();
+        kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
+    }
+
+    /// Opens what is due and tells a coordinator what to call.
+    pub fn announce(&self) -> Result<String, AttemptError> {
+        Ok(match self.open()? {
+            Next::Work(attempts) => {
+                let due: Vec<DueTask<'_>> = attempts
+                    .iter()
+                    .map(|opened| DueTask {
+                        id: &opened.key.id,
+                        title: &opened.key.title,
+                        role: opened.role,
+                        attempt: opened.attempt,
+                    })
+                    .collect();
+                prompt::due(&due)
+            }
+            Next::Complete => {
+                let word = claim::ALL_TASKS_COMPLETE;
+                format!("{} Say {word} alone on a line, and stop.\n", prompt::ALL_DONE)
+            }
+            Next::Wait(due) => format!("{}\nTell the person, and stop.\n", prompt::waiting(&due)),
+        })
+    }
+
+    /// What an executor of a session is to read.
+    pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
+        let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
+        Ok(line::readable(&self.brief_at(opened, place, None)?))
+    }
+
+    /// What an executor is to read who works at this place. What a check has
+    /// just shown counts more than what the last attempt failed with.
+    pub fn brief_at(
+        &self,
+        opened: &Opened,
+        place: brief::Place,
+        shown: Option<&(String, String)>,
+    ) -> Result<Vec<u8>, AttemptError> {
+        let view = self.store.read()?;
+        let file = view.file();
+        let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
+        let journal = self.store.read_journal()?;
+        let (reasons, output) = match shown {
+            Some((reason, output)) => (vec![reason.clone()], output.clone()),
+            None => History(&journal).last_failure(&opened.key).unwrap_or_default(),
+        };
+        let kept = History(&journal).kept(&opened.key);
+        let progress = self.store.read_progress()?;
+        let learnings = line::readable(progress::section(&progress, Section::Learnings));
+        Ok(Brief {
+            spec: PromptSpec { name: &self.spec.name, path: &self.spec.shown },
+            block: task.map_or(&opened.block, |task| file.block(task)),
+            task: &opened.key.id,
+            index: task.map_or(0, |task| task.index),
+            attempt: opened.attempt,
+            role: opened.role,
+            place,
+            kept,
+            reasons: &reasons,
+            output: &output,
+            learnings: &learnings,
+        }
+        .render())
+    }
+}
+
+/// An attempt at a task as it stands.
+fn opening(
+    state: &State,
+    file: &TaskFile<'_>,
+    index: usize,
+    tree: &Tree,
+    journal: &[Record],
+) -> Opened {
+    let task = &file.tasks[index];
+    let name = task.name();
+    Opened {
+        key: task.key(),
+        attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
+        block: file.block(task).to_vec(),
+        role: role(task.mode()),
+        at: Timestamp::now().to_string(),
+        head: tree.head.clone(),
+        branch: tree.branch.clone(),
+        dirty: history::baseline(journal, &name, &tree.dirty),
+        ticks: file.ticks(),
+    }
+}
+
+pub(super) fn role(mode: Mode) -> Role {
+    match mode {
+        Mode::Verify => Role::QaEngineer,
+        Mode::Sequential | Mode::Parallel => Role::Executor,
+    }
+}

@@ -1,0 +1,44 @@
+//! What differs from one operating system to the next, and nothing else does:
+//! no other module asks which one it runs on.
+//!
+//! Files and signals are those of Unix, or of Windows. What other processes do
+//! is known on Linux only; elsewhere those that were not started by us look as
+//! if they were not there, so a run ends its agents' process groups and not
+//! what has left them.
+
+use specum_core::verify::Ended;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(unix)]
+mod unix;
+#[cfg(not(target_os = "linux"))]
+mod unseen;
+#[cfg(not(unix))]
+mod windows;
+
+#[cfg(target_os = "linux")]
+pub(crate) use self::linux::*;
+#[cfg(unix)]
+pub(crate) use self::unix::*;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::unseen::*;
+#[cfg(not(unix))]
+pub(crate) use self::windows::*;
+
+/// How a process is asked to end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Strength {
+    /// It may clean up.
+    Gentle,
+    /// It may not.
+    Final,
+}
+
+/// What the system knows about a process that has not ended.
+pub(crate) struct Stat {
+    pub(crate) name: String,
+    pub(crate) parent: u32,
+    /// Tells it from a later process with the same number.
+    pub(crate) started: String,
+}

@@ -1,0 +1,89 @@
+//! What Linux tells about other processes, in `/proc`.
+
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
+
+use nix::sys::signal::{SigSet, Signal};
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, waitpid};
+
+use super::Stat;
+use super::unix::pid;
+
+/// What is known about a process that has not ended.
+pub(crate) fn stat(process: u32) -> Option<Stat> {
+    let mut text = [0; 1024];
+    let mut file = fs::File::open(format!("/proc/{process}/stat")).ok()?;
+    let length = file.read(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text[..length]);
+    // The name may itself contain blanks and brackets.
+    let (name, fields) = text.split_once('(')?.1.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    // A zombie has ended; only its number is still taken.
+    (*fields.first()? != "Z").then_some(())?;
+    Some(Stat {
+        name: name.to_owned(),
+        parent: fields.get(1)?.parse().ok()?,
+        started: (*fields.get(19)?).to_owned(),
+    })
+}
+
+/// Every process there is.
+pub(crate) fn processes() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The children of a process.
+pub(crate) fn children(process: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
+        let Ok(list) = fs::read_to_string(thread.path().join("children")) else { continue };
+        found.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    found
+}
+
+/// A variable in the environment that a process was started with.
+pub(crate) fn variable_of(process: u32, name: &str) -> Option<String> {
+    let environment = fs::read(format!("/proc/{process}/environ")).ok()?;
+    let value = environment
+        .split(|byte| *byte == 0)
+        .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// From now on what our descendants leave behind becomes our child; `false` if
+/// the kernel is too old for it.
+pub(crate) fn adopt_orphans() -> bool {
+    set_child_subreaper(Some(getpid())).is_ok()
+}
+
+/// Waits for a child that has no other to wait for it.
+pub(crate) fn wait_for(child: u32) {
+    if let Some(child) = pid(child) {
+        let _ = waitpid(Some(child), WaitOptions::empty());
+    }
+}
+
+/// Whoever started us with `nohup` wants us to outlive the terminal; a handler
+/// would make us hear what was to be ignored. To be called before there is
+/// another thread, which would hear it instead.
+pub(crate) fn keep_ignoring_hangups() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let hangup = Signal::SIGHUP;
+    if ignored.is_some_and(|mask| mask & (1 << (hangup as u32 - 1)) != 0) {
+        // Blocked here, it is blocked in every thread to come.
+        let _ = SigSet::from(hangup).thread_block();
+    }
+}
+
+/// Makes room in a pipe. A program on Node.js may exit while what it has printed
+/// still waits for the pipe to be read, and loses it: its answer, if the brief
+/// that it repeats before is long.
+pub(crate) fn widen(pipe: &impl AsFd) {
+    // As much as the system gives to anybody; less is no failure.
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
+}

@@ -1,0 +1,58 @@
+//! Files and processes on Windows, as far as the standard library goes.
+//!
+//! A file is told from another by when it was made, a process is ended with
+//! what it started by the system's own `taskkill`, and what Unix keeps private
+//! by a mode is private here by its place in the user's profile.
+
+use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use super::{Ended, Strength};
+
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: the link itself is opened, not what it leads
+/// to.
+const NOT_THROUGH_LINKS: u32 = 0x0020_0000;
+
+pub(crate) fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
+
+pub(crate) fn as_any_file(_builder: &mut tempfile::Builder<'_, '_>) {}
+
+pub(crate) fn without_detour(options: &mut OpenOptions) {
+    options.custom_flags(NOT_THROUGH_LINKS);
+}
+
+pub(crate) fn private_file(_options: &mut OpenOptions) {}
+
+pub(crate) fn private_folder(_builder: &mut DirBuilder) {}
+
+pub(crate) fn identity(file: &Metadata) -> u64 {
+    file.creation_time()
+}
+
+pub(crate) fn in_a_group_of_its_own(_command: &mut Command) {}
+
+pub(crate) fn how_it_ended(status: ExitStatus) -> Ended {
+    Ended::Code(status.code().unwrap_or(-1))
+}
+
+pub(crate) fn parent_of_self() -> Option<u32> {
+    None
+}
+
+/// Only the hard way: the soft one reaches no program without a window.
+pub(crate) fn end_group(leader: u32, strength: Strength) {
+    if let Strength::Final = strength {
+        let mut taskkill = Command::new("taskkill");
+        taskkill.args(["/F", "/T", "/PID", &leader.to_string()]);
+        // Nobody left is the normal case.
+        let _ = taskkill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+pub(crate) fn end_process(process: u32, strength: Strength) {
+    end_group(process, strength);
+}

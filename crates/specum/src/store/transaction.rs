@@ -1,0 +1,226 @@
+//! One change of a spec's files: all of it, or nothing.
+
+use std::io;
+
+use jiff::Timestamp;
+use specum_core::digest::Digest;
+use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
+use specum_core::machine::{Effect, Step};
+use specum_core::progress::{self, Note, Section};
+use specum_core::state::{self, Corrupt};
+use specum_core::tasks::TaskEdit;
+
+use super::{Lock, MAX_PART, MAX_TEXT, Store, StoreError, View};
+use crate::failpoint;
+use crate::files::{self, Durability, FileError};
+
+/// A spec that nobody else changes meanwhile.
+#[derive(Debug)]
+pub struct Locked<'s> {
+    pub(super) store: &'s Store,
+    pub(super) _held: Lock,
+}
+
+impl Locked<'_> {
+    /// Everything that decides, as it stands under the lock.
+    pub fn read(&self) -> Result<View, StoreError> {
+        self.store.read()
+    }
+
+    /// Writes a step of the machine as one transaction.
+    pub fn write_step(&self, entry: Entry, step: &Step) -> Result<(), StoreError> {
+        let changes = self.changes(step)?;
+        self.write(entry, changes)
+    }
+
+    /// Makes sure that there is a progress file for executors to add to.
+    pub fn begin_progress(&self) -> Result<(), StoreError> {
+        let path = self.store.progress_path();
+        if path.exists() {
+            return Ok(());
+        }
+        // Whoever is faster has written the same, or something better.
+        files::create(&path, progress::template(&self.store.name, "").as_bytes())?;
+        Ok(())
+    }
+
+    /// Writes a record that changes no file.
+    pub fn record(&self, entry: Entry) -> Result<(), StoreError> {
+        self.append(entry, None)
+    }
+
+    /// Writes a transaction.
+    pub fn write(&self, entry: Entry, mut changes: Changes) -> Result<(), StoreError> {
+        self.refuse_newer_format()?;
+        // What cannot be carried out must not be announced: every later start
+        // would try to complete it.
+        if !changes.tasks.is_empty() {
+            self.store.writable(&self.store.tasks_path())?;
+        }
+        self.store.writable(&self.store.progress_path())?;
+        if !changes.notes.is_empty() || !changes.retracted.is_empty() {
+            let before = self.progress()?;
+            let after = edited(&before, &changes.retracted, &changes.notes);
+            changes.progress = Some(BeforeAndAfter {
+                before: Digest::of(&before).hex(),
+                after: Digest::of(&after).hex(),
+            });
+        }
+        failpoint::reached("before the journal");
+        self.append(entry, Some(changes.clone()))?;
+        failpoint::reached("after the journal");
+        self.apply(&changes)?;
+        self.append(Entry::Done, None)?;
+        failpoint::reached("after the transaction");
+        Ok(())
+    }
+
+    /// What a step does to the files.
+    pub fn changes(&self, step: &Step) -> Result<Changes, StoreError> {
+        let mut changes = Changes {
+            state: match &step.state {
+                Some(state) => StateChange::Write(state.to_object()),
+                None => StateChange::Delete,
+            },
+            ..Changes::default()
+        };
+        for effect in &step.effects {
+            match effect {
+                Effect::Edit(edit) => changes.tasks.push(edit.clone()),
+                Effect::Note(note) => changes.notes.push(note.clone()),
+                Effect::MergeParts(indices) => {
+                    for &index in indices {
+                        let path = self.store.part_path(index);
+                        if let Some(text) = files::read_if_there(&path, MAX_PART)? {
+                            let text = String::from_utf8_lossy(&text).trim().to_owned();
+                            changes.notes.push(Note { section: Section::Learnings, text });
+                            changes.merged_parts.push(index);
+                        }
+                    }
+                }
+                Effect::Signal(_) => {}
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Carries out the changes. Each may have been carried out before.
+    fn apply(&self, changes: &Changes) -> Result<(), StoreError> {
+        self.apply_to_tasks(&changes.tasks)?;
+        self.apply_to_progress(changes)?;
+        for &index in &changes.merged_parts {
+            files::remove(&self.store.part_path(index))?;
+            failpoint::reached("after removing a part");
+        }
+        match &changes.state {
+            StateChange::Keep => {}
+            StateChange::Write(object) => {
+                // If the disk loses it, the journal has it.
+                files::write(&self.store.state_path(), &state::render_object(object))?;
+            }
+            StateChange::Delete => {
+                files::remove(&self.store.state_path())?;
+                failpoint::reached("after removing the state");
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_to_tasks(&self, edits: &[TaskEdit]) -> Result<(), StoreError> {
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let path = self.store.tasks_path();
+        let Some(before) = self.store.read_tasks()? else { return Ok(()) };
+        let after = TaskEdit::apply_all(edits, &before);
+        if after != before {
+            self.store.replace(&self.store.writable(&path)?, &after)?;
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Result<Vec<u8>, StoreError> {
+        let text = files::read_if_there(&self.store.progress_path(), MAX_TEXT)?;
+        Ok(text.unwrap_or_else(|| progress::template(&self.store.name, "").into_bytes()))
+    }
+
+    fn apply_to_progress(&self, changes: &Changes) -> Result<(), StoreError> {
+        let Some(digests) = &changes.progress else { return Ok(()) };
+        let now = self.progress()?;
+        let found = Digest::of(&now).hex();
+        if found == digests.after {
+            return Ok(());
+        }
+        let mut notes = changes.notes.clone();
+        if found != digests.before {
+            // Somebody has edited the file since the transaction was
+            // interrupted; what is in it already is not added again.
+            let text = String::from_utf8_lossy(&now).into_owned();
+            notes.retain(|note| !text.contains(note.text.trim()));
+        }
+        let path = self.store.writable(&self.store.progress_path())?;
+        Ok(self.store.replace(&path, &edited(&now, &changes.retracted, &notes))?)
+    }
+
+    /// Completes the transaction that the journal ends with, if it does.
+    pub(super) fn recover(&self) -> Result<(), StoreError> {
+        let Some(changes) = self.unfinished()? else { return Ok(()) };
+        self.refuse_newer_format()?;
+        self.apply(&changes)?;
+        self.append(Entry::Done, None)
+    }
+
+    fn unfinished(&self) -> Result<Option<Changes>, StoreError> {
+        let path = self.store.journal_path();
+        let mut limit = 64 * 1024;
+        loop {
+            let tail = match files::read_tail(&path, limit) {
+                Ok(tail) => tail,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(FileError::new("read", &path, error).into()),
+            };
+            // A record may be longer than the tail; then more of it is needed.
+            let last = journal::last(&tail.bytes);
+            if let Some(record) = last.as_ref().filter(|r| r.v > journal::FORMAT_VERSION) {
+                let known = journal::FORMAT_VERSION;
+                return Err(StoreError::Newer { path, found: record.v, known });
+            }
+            if tail.whole || last.is_some() {
+                return Ok(last.and_then(|record| record.changes));
+            }
+            limit *= 8;
+        }
+    }
+
+    fn refuse_newer_format(&self) -> Result<(), StoreError> {
+        let newer = |found: u64| StoreError::Newer {
+            path: self.store.state_path(),
+            found,
+            known: state::FORMAT_VERSION,
+        };
+        match self.store.read_state_once() {
+            Some(Ok(state)) if state.is_newer_format() => Err(newer(state.format_version)),
+            Some(Err(Corrupt::Newer(found))) => Err(newer(found)),
+            _ => Ok(()),
+        }
+    }
+
+    fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
+        let at = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        // A verdict counts; what only tells is on the disk with the next one.
+        let durability = match &changes {
+            Some(changes) if !changes.tasks.is_empty() || !changes.notes.is_empty() => {
+                self.store.durability
+            }
+            _ => Durability::Fast,
+        };
+        let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
+        Ok(files::append_line(&self.store.journal_path(), &record.render(), durability)?)
+    }
+}
+
+/// A progress file without some notes and with others.
+fn edited(text: &[u8], retracted: &[Note], added: &[Note]) -> Vec<u8> {
+    let text = retracted.iter().fold(text.to_vec(), |text, note| progress::retract(&text, note));
+    added.iter().fold(text, |text, note| progress::add(&text, note))
+}
