@@ -405,7 +405,7 @@ fn what_does_not_fit_on_top_of_the_others_runs_again_alone_and_has_not_failed() 
     assert_eq!(world.at(), (1, 1, 4), "three attempts in all, none of them failed");
     assert_eq!(world.state.task_results[&1].next_attempt(), 2);
     world.pass(1);
-    assert_eq!(world.told[2], "- 1.2 attempt 1 is done again, alone: conflict in x");
+    assert_eq!(world.told[1], "- 1.2 attempt 1 is done again, alone: conflict in x");
     assert!(world.told.contains(&"- 1.2 b (attempt 2)".to_owned()));
     assert_eq!(world.due(), Due::Complete);
 }
