@@ -55,12 +55,19 @@ impl Workspace {
     ///
     /// Without a repository there is nothing to tell the work of two executors
     /// apart, so groups run in sequence. A repository that git does not open is
-    /// no such case: work that should be committed would be left lying.
+    /// no such case: work that should be committed would be left lying. Nor is
+    /// a loop worked that came with the repository: its journal says which
+    /// commands are run, and nobody here has begun it.
     pub fn new(project: &Project, spec: Spec) -> Result<Workspace, AttemptError> {
         let git = match Git::open(&spec.root) {
             Err(error) if !error.means_no_repository() => return Err(error.into()),
             other => other.map_err(|error| error.to_string()),
         };
+        if let Ok(git) = &git
+            && let Some(file) = git.committed_loop(&spec.dir)?
+        {
+            return Err(AttemptError::CameAlong(file));
+        }
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
         Ok(Workspace { store: Store::of(&spec), git, scope, after_commit: Mutex::default(), spec })
     }

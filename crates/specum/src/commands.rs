@@ -21,7 +21,7 @@ mod status;
 mod switch;
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,6 +35,7 @@ use crate::owner;
 use crate::process;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::ralph_loop::LoopError;
+use crate::report::clean;
 use crate::runner::RunError;
 use crate::session::{self, Pending};
 use crate::store::{Store, StoreError};
@@ -257,9 +258,20 @@ struct WrongCall(String);
 #[error("{0}")]
 struct NotHere(String);
 
-/// Prints a text for a person or a program.
+/// Prints a text for a person or a program. A program gets it as it is; on a
+/// terminal, what stands in it of others' words must not steer.
 fn print(text: impl Display) -> anyhow::Result<()> {
+    Ok(writeln!(io::stdout().lock(), "{}", harmless(text, &io::stdout()))?)
+}
+
+/// Prints what a report has made: cleaned already, and perhaps coloured.
+fn print_report(text: impl Display) -> anyhow::Result<()> {
     Ok(writeln!(io::stdout().lock(), "{text}")?)
+}
+
+fn harmless(text: impl Display, to: &impl IsTerminal) -> String {
+    let text = text.to_string();
+    if to.is_terminal() { clean::text(&text) } else { text }
 }
 
 /// Whether whoever read our output has gone away, which is no failure of ours
@@ -274,11 +286,11 @@ fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
 }
 
 fn complain(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "error: {text}");
+    let _ = writeln!(io::stderr().lock(), "error: {}", harmless(text, &io::stderr()));
 }
 
 fn warn(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "warning: {text}");
+    let _ = writeln!(io::stderr().lock(), "warning: {}", harmless(text, &io::stderr()));
 }
 
 /// Says so if somebody else works a spec that a person is about to change. The

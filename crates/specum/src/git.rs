@@ -43,6 +43,10 @@ const OWN_FILES: [&str; 10] = [
     "**/.claude/ralph-loop.local.md",
 ];
 
+/// Those of them that say what is run: a loop is begun by a person, it does not
+/// come with a repository.
+const LOOP_FILES: [&str; 2] = [".ralph-state.json", ".ralph-journal.jsonl"];
+
 /// Why git did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum GitError {
@@ -292,6 +296,17 @@ impl Git {
             after.push(b'\n');
         }
         Ok(files::write(&path, &after)?)
+    }
+
+    /// What of a loop in this folder is part of the repository.
+    pub fn committed_loop(&self, dir: &Path) -> Result<Option<String>, GitError> {
+        let files = LOOP_FILES.map(|name| dir.join(name));
+        let files = files.iter().map(|file| file.to_string_lossy());
+        let mut args = vec!["--literal-pathspecs", "ls-files", "-z", "--"];
+        let files: Vec<_> = files.collect();
+        args.extend(files.iter().map(AsRef::as_ref));
+        let listed = self.read(&args)?;
+        Ok(listed.split('\0').find(|path| !path.is_empty()).map(str::to_owned))
     }
 
     fn read(&self, args: &[&str]) -> Result<String, GitError> {

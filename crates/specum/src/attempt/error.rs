@@ -18,6 +18,12 @@ pub enum AttemptError {
     /// The repository.
     #[error(transparent)]
     Git(#[from] GitError),
+    /// The loop is part of the repository.
+    #[error(
+        "{0} is part of the repository, and a loop that came along is not worked. If it is yours, \
+         take it out with `git rm --cached {0}`; if not, with `git rm {0}`"
+    )]
+    CameAlong(String),
     /// There is no loop.
     #[error("no loop is running for {0}; start one with `specum implement`")]
     NoLoop(String),

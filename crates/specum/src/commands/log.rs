@@ -8,7 +8,7 @@ use specum_core::journal::{Entry, Record};
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskFile;
 
-use super::{NotHere, print, project, spec};
+use super::{NotHere, print, print_report, project, spec};
 use crate::exit;
 use crate::owner;
 use crate::project::Spec;
@@ -81,7 +81,7 @@ fn tell(args: &Args, spec: &Spec, journal: &mut Journal) -> anyhow::Result<()> {
 
 fn show(record: &Record, as_json: bool, page: Page) -> anyhow::Result<()> {
     if !as_json {
-        return story::line(record, page).map_or(Ok(()), print);
+        return story::line(record, page).map_or(Ok(()), print_report);
     }
     if record.entry == Entry::Done {
         return Ok(());
@@ -96,7 +96,10 @@ fn end(args: &Args, spec: &Spec, summary: &Summary) -> anyhow::Result<()> {
         let at = summary.until.clone().unwrap_or_default();
         return print(json::summary_line(at, &spec.name, summary).trim_end());
     }
-    print(format!("\n{}", summary::render(&spec.name, summary, Page::of_stdout()).trim_end()))
+    print_report(format!(
+        "\n{}",
+        summary::render(&spec.name, summary, Page::of_stdout()).trim_end()
+    ))
 }
 
 /// A journal that somebody else may be writing.

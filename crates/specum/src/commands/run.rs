@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde_json::json;
@@ -138,7 +140,8 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let options = options(args, typed, settings)?;
     refuse_caps_that_cannot_bind(&workspace, &options)?;
     if args.dry_run {
-        return dry_run(&workspace, &options, args.json);
+        let commands = shell_commands(args, &options, settings);
+        return dry_run(&workspace, &options, &commands, args.json);
     }
     workspace.store.survive_power_cuts();
     let mut reporter = report::to_stdout(args.json);
@@ -295,8 +298,26 @@ fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> any
     Ok(())
 }
 
+/// What a shell runs besides the checks, because somebody has set it so.
+fn shell_commands<'a>(
+    args: &'a Args,
+    options: &'a Options,
+    settings: &'a RunSettings,
+) -> Vec<(&'static str, &'a str)> {
+    let is_asked = options.agents.iter().any(|agent| agent.name() == "command");
+    let agent = args.agent_command.as_deref().or(settings.agent_command.as_deref());
+    let agent = agent.filter(|_| is_asked).map(|command| ("agent_command", command));
+    let setup = options.worktree_setup.as_deref().map(|command| ("worktree_setup", command));
+    agent.into_iter().chain(setup).collect()
+}
+
 /// Prints the units of work in their order, as if each of them passed.
-fn dry_run(workspace: &Workspace, options: &Options, json: bool) -> anyhow::Result<u8> {
+fn dry_run(
+    workspace: &Workspace,
+    options: &Options,
+    commands: &[(&str, &str)],
+    json: bool,
+) -> anyhow::Result<u8> {
     let tasks = workspace.store.read_tasks()?;
     let mut text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
     let agents: Vec<&str> = options.agents.iter().map(|agent| agent.name()).collect();
@@ -320,8 +341,9 @@ fn dry_run(workspace: &Workspace, options: &Options, json: bool) -> anyhow::Resu
             .iter()
             .map(|(unit, rows)| json!({"unit": kind(unit), "tasks": rows.iter().map(Row::json).collect::<Vec<_>>()}))
             .collect();
+        let commands: BTreeMap<_, _> = commands.iter().copied().collect();
         print_json(
-            &json!({"spec": workspace.spec.name, "agents": agents, "jobs": workspace.scope.max_parallel, "units": units}),
+            &json!({"spec": workspace.spec.name, "agents": agents, "jobs": workspace.scope.max_parallel, "commands": commands, "units": units}),
         )?;
         return Ok(exit::OK);
     }
@@ -332,6 +354,9 @@ fn dry_run(workspace: &Workspace, options: &Options, json: bool) -> anyhow::Resu
         workspace.scope.max_parallel,
         agents.join(", then ")
     ))?;
+    for (what, command) in commands {
+        print(format!("{what}: `{command}`\n"))?;
+    }
     for (number, (unit, rows)) in units.iter().enumerate() {
         let note = match unit {
             Unit::Parallel(_) => "  at once, each in a worktree",
@@ -341,7 +366,9 @@ fn dry_run(workspace: &Workspace, options: &Options, json: bool) -> anyhow::Resu
         print(format!("{:3}.{note}", number + 1).trim_end())?;
         for row in rows {
             print(format!("     {:6} {}", row.id, row.title))?;
-            print(format!("            {}", row.check()))?;
+            for line in row.check().lines() {
+                print(format!("            {line}"))?;
+            }
         }
     }
     Ok(exit::OK)
@@ -371,8 +398,7 @@ impl Row {
     fn check(&self) -> String {
         match &self.verify {
             Some(Check::Command { command, .. }) => {
-                let first = command.lines().next().unwrap_or_default();
-                format!("checked by `{first}`")
+                format!("checked by `{command}`")
             }
             Some(_) => "unverified: its Verify is prose".into(),
             None => "unverified: it has no Verify".into(),

@@ -3,6 +3,8 @@
 //! `SPECUM_UPDATE_DOCS=1` writes the generated parts anew instead of comparing
 //! them.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
@@ -22,14 +24,13 @@ fn repository() -> PathBuf {
 }
 
 fn document(name: &str) -> String {
-    std::fs::read_to_string(repository().join(name))
-        .unwrap_or_else(|error| panic!("{name}: {error}"))
+    fs::read_to_string(repository().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Compares a generated document, or writes it.
 fn is_up_to_date(name: &str, generated: &str) {
     if std::env::var_os("SPECUM_UPDATE_DOCS").is_some() {
-        std::fs::write(repository().join(name), generated).unwrap();
+        fs::write(repository().join(name), generated).unwrap();
     }
     assert_eq!(
         document(name),
@@ -354,6 +355,39 @@ fn the_demo_in_the_readme_is_the_demo() {
         steady.trim_end()
     );
     is_up_to_date("README.md", &shown);
+}
+
+#[test]
+fn every_claim_about_security_names_a_test_that_there_is() {
+    let sources: String = ["crates/specum/tests/it", "crates/specum/src"]
+        .iter()
+        .flat_map(|dir| rust_files(&repository().join(dir)))
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let behind = |text: &str| text.trim_start().strip_prefix("fn ").map(str::to_owned);
+    let tests: BTreeSet<String> = sources
+        .split("#[test]")
+        .filter_map(behind)
+        .filter_map(|text| text.split_once('(').map(|(name, _)| name.to_owned()))
+        .collect();
+    let page = document("docs/security.md");
+    let rows = page.lines().filter(|line| line.starts_with("| ")).filter_map(|line| {
+        let proof = line.trim_end_matches(" |").rsplit_once(" | ")?.1;
+        proof.starts_with('`').then_some(proof)
+    });
+    let names = rows.flat_map(|proof| proof.split(", ")).map(|name| name.trim_matches('`'));
+    let names: Vec<&str> = names.filter(|name| name.contains('_')).collect();
+    assert!(names.len() > 25, "{names:?}");
+    for name in names {
+        assert!(tests.contains(name), "{name}");
+    }
+}
+
+/// Every file below a directory of sources.
+pub(crate) fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path());
+    let (dirs, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
+    dirs.iter().flat_map(|dir| rust_files(dir)).chain(files).collect()
 }
 
 #[test]

@@ -45,6 +45,9 @@ mod stop;
 /// Whatever stands in the files and comes in by the pipe.
 mod bad_input;
 
+/// What docs/security.md claims.
+mod security;
+
 /// Faults of earlier loops, by number.
 mod faults;
 

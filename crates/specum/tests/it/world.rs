@@ -208,12 +208,13 @@ impl World {
         (0..stops).filter(|_| blocked(self.hook("stop", fields))).count()
     }
 
-    /// Makes the project a repository with everything in it committed.
+    /// Makes the project a repository with everything in it committed, but for
+    /// a loop that has begun.
     pub(crate) fn git_init(&self) {
         self.git(&["init", "--quiet", "--initial-branch=main"]);
         self.git(&["config", "user.name", "Test"]);
         self.git(&["config", "user.email", "test@example.invalid"]);
-        self.git(&["add", "--all"]);
+        self.git(&["add", "--all", "--", ":/", ":(exclude,glob)**/.ralph-*"]);
         self.git(&["commit", "--quiet", "--allow-empty", "-m", "begin"]);
     }
 

@@ -9,7 +9,7 @@ use anyhow::Context;
 use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
 use specum_core::tasks::TaskFile;
 
-use super::{Args, Journal, LOOK, NotHere, end, print, show};
+use super::{Args, Journal, LOOK, NotHere, end, print, print_report, show};
 use crate::attempt::AttemptError;
 use crate::files;
 use crate::logs;
@@ -101,7 +101,7 @@ fn describe(task: &TaskSummary) -> anyhow::Result<()> {
     ];
     let mut facts = vec![Part::new(word, tone)];
     facts.extend(units::spent(task.spent()).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
-    print(page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), &facts))?;
+    print_report(page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), &facts))?;
     if task.attempts.is_empty() {
         print("  nobody has worked it yet")?;
     }
@@ -109,12 +109,12 @@ fn describe(task: &TaskSummary) -> anyhow::Result<()> {
 }
 
 fn describe_attempt(attempt: &Attempt, page: Page) -> anyhow::Result<()> {
-    print(summary::told_attempt(attempt, page).join("\n"))?;
+    print_report(summary::told_attempt(attempt, page).join("\n"))?;
     let output = clean::text(&attempt.output);
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
         let line = format!("    │ {}", line.replace('\t', "    "));
-        print(page.paint(&fit(&line, page.width), Tone::Dim))?;
+        print_report(page.paint(&fit(&line, page.width), Tone::Dim))?;
     }
     Ok(())
 }
