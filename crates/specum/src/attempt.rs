@@ -17,7 +17,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use specum_core::brief::{self, Brief};
 use specum_core::check;
 use specum_core::claim;
@@ -36,6 +35,7 @@ pub use self::end::Tried;
 pub use self::history::{Delegation, History, Launched};
 pub use self::judge::{By, Found, Judged};
 use self::tree::Tree;
+use crate::clock;
 use crate::files::FileError;
 use crate::git::{Git, GitError, Status};
 use crate::process;
@@ -494,7 +494,7 @@ fn opening(
         attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),
         role: role(task.mode()),
-        at: Timestamp::now().to_string(),
+        at: clock::now().to_string(),
         head: tree.head.clone(),
         branch: tree.branch.clone(),
         dirty: history::baseline(journal, &name, &tree.dirty),

@@ -32,4 +32,5 @@ pub mod runner;
 pub mod session;
 pub mod store;
 
+mod clock;
 mod failpoint;

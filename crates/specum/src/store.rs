@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Timestamp;
 use specum_core::digest::Digest;
 use specum_core::guard::Memory;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
@@ -27,6 +26,7 @@ use thiserror::Error;
 
 pub use self::lock::{Lock, lock_now};
 use self::records::Records;
+use crate::clock;
 use crate::failpoint;
 use crate::files::{self, Durability, FileError};
 use crate::project::Spec;
@@ -219,8 +219,9 @@ impl Store {
 
     fn was_touched_just_now(&self) -> bool {
         let touched = self.state_path().metadata().and_then(|data| data.modified());
-        touched
-            .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < TORN_WRITE))
+        touched.is_ok_and(|at| {
+            SystemTime::from(clock::now()).duration_since(at).is_ok_and(|age| age < TORN_WRITE)
+        })
     }
 
     /// The bytes of the task file, `None` if there is none.
@@ -489,7 +490,7 @@ impl Locked<'_> {
     }
 
     fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
-        let at = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         // A verdict counts; what only tells is on the disk with the next one.
         let durability = match &changes {
             Some(changes) if !changes.tasks.is_empty() || !changes.notes.is_empty() => {
