@@ -5,7 +5,7 @@
 //! sees the one or the other and needs no lock.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -135,7 +135,7 @@ fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     if let Ok(old) = fs::metadata(path) {
         temp.as_file().set_permissions(old.permissions())?;
     }
-    temp.write_all(bytes)?;
+    failpoint::write_all(&mut temp, bytes)?;
     Ok(temp)
 }
 
@@ -154,7 +154,7 @@ pub fn append_line(path: &Path, line: &[u8], durability: Durability) -> Result<(
             }
         }
         bytes.extend_from_slice(line);
-        file.write_all(&bytes)?;
+        failpoint::write_all(&mut file, &bytes)?;
         if durability == Durability::Synced { file.sync_data() } else { Ok(()) }
     };
     append().map_err(|error| FileError::new("write", path, error))

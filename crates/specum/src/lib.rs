@@ -32,5 +32,6 @@ pub mod runner;
 pub mod session;
 pub mod store;
 
+mod clock;
 mod failpoint;
 mod os;

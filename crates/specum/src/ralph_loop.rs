@@ -9,12 +9,12 @@ use std::fs;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use serde_json::Value;
 use specum_core::claim;
 use specum_core::prompt::{self, Spec as PromptSpec};
 use thiserror::Error;
 
+use crate::clock;
 use crate::files::{self, FileError};
 use crate::project::Spec;
 
@@ -147,7 +147,7 @@ pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<
          completion_promise: \"{}\"\nstarted_at: \"{}\"\n---\n\n{}",
         session.filter(is_id).unwrap_or_default(),
         claim::ALL_TASKS_COMPLETE,
-        Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        clock::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         prompt::ralph_loop(named(spec)),
     );
     Ok(files::write(&path, text.as_bytes())?)

@@ -25,6 +25,7 @@ use thiserror::Error;
 pub use self::lock::{Lock, lock_now};
 use self::records::Records;
 pub use self::transaction::Locked;
+use crate::clock;
 use crate::files::{self, Durability, FileError};
 use crate::project::Spec;
 
@@ -216,8 +217,9 @@ impl Store {
 
     fn was_touched_just_now(&self) -> bool {
         let touched = self.state_path().metadata().and_then(|data| data.modified());
-        touched
-            .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < TORN_WRITE))
+        touched.is_ok_and(|at| {
+            SystemTime::from(clock::now()).duration_since(at).is_ok_and(|age| age < TORN_WRITE)
+        })
     }
 
     /// The bytes of the task file, `None` if there is none.

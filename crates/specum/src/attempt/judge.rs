@@ -12,6 +12,7 @@ use specum_core::tasks::{self, Check, Fields, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Layer, Verdict};
 
 use super::{AttemptError, History, Opened, Workspace, history};
+use crate::clock;
 use crate::owner;
 use crate::process;
 use crate::store::Locked;
@@ -457,6 +458,6 @@ fn verify_limit() -> Duration {
 
 fn millis_since(at: &str) -> u64 {
     at.parse::<Timestamp>().map_or(0, |at| {
-        u64::try_from(Timestamp::now().as_millisecond() - at.as_millisecond()).unwrap_or(0)
+        u64::try_from(clock::now().as_millisecond() - at.as_millisecond()).unwrap_or(0)
     })
 }

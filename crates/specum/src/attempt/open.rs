@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use specum_core::brief::{self, Brief};
 use specum_core::claim;
 use specum_core::journal::{Entry, Record};
@@ -20,6 +19,7 @@ use specum_core::verify::Role;
 use super::history::{self, History};
 use super::tree::Tree;
 use super::{AttemptError, Workspace};
+use crate::clock;
 use crate::git::Status;
 use crate::store::Locked;
 
@@ -246,7 +246,7 @@ fn opening(
         attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),
         role: role(task.mode()),
-        at: Timestamp::now().to_string(),
+        at: clock::now().to_string(),
         head: tree.head.clone(),
         branch: tree.branch.clone(),
         dirty: history::baseline(journal, &name, &tree.dirty),

@@ -4,13 +4,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use jiff::Timestamp;
 use serde_json::json;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::state::{Owner, Process};
 use specum_core::tasks::TaskFile;
 
 use super::{print, print_json, project, spec, warn_if_held};
+use crate::clock;
 use crate::exit;
 use crate::files;
 use crate::git::Git;
@@ -149,7 +149,7 @@ fn remove(project: &Project, spec: &Spec) -> anyhow::Result<PathBuf> {
     let beside = spec.dir.parent().context("a spec lies in a folder")?;
     let trash = beside.join(".specum-trash");
     fs::create_dir_all(&trash).with_context(|| format!("cannot create {}", trash.display()))?;
-    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+    let stamp = clock::now().strftime("%Y%m%dT%H%M%S%3fZ");
     let target = trash.join(format!("{}-{stamp}", spec.name));
     fs::rename(&spec.dir, &target)
         .with_context(|| format!("cannot move {} to {}", spec.dir.display(), target.display()))?;

@@ -6,7 +6,6 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 use specum_core::event::RunEvent;
@@ -33,7 +32,7 @@ impl<W: Write> Reporter for Json<W> {
 }
 
 fn now() -> String {
-    Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
+    crate::clock::now().round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
 }
 
 /// An event as one line, with its line ending.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use jiff::Zoned;
 use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
 use specum_core::agent::{Reset, Trouble};
 use specum_core::budget::{Budget, Charge};
 use specum_core::event::{Outcome, RunEvent};
@@ -20,6 +21,7 @@ use specum_core::run::{Choice, Millis, Run, Slot};
 
 use super::{Ended, Launch, Message, Next, Options, RunError, Stop, Worked, millis_since};
 use crate::attempt::Workspace;
+use crate::clock;
 use crate::os;
 use crate::owner;
 use crate::process::{self, Handle};
@@ -283,7 +285,7 @@ impl<'a> Dispatcher<'a> {
             }
         }
         self.charge(&ended)?;
-        let reset = reset_of(ended.report.trouble.as_ref(), &Zoned::now()).map(|wait| now + wait);
+        let reset = reset_of(ended.report.trouble.as_ref(), &local_now()).map(|wait| now + wait);
         let after = self.run.ended(ended.slot, &ended.report, ended.changed, reset, now);
         let next = match self.stop.get() {
             Some(_) => Next::Stop,
@@ -350,6 +352,10 @@ impl Workspace {
         }
         Ok(())
     }
+}
+
+fn local_now() -> Zoned {
+    clock::now().to_zoned(TimeZone::system())
 }
 
 /// How long until a limit ends that an agent has told of.

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use jiff::Timestamp;
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
 use specum_core::machine::{Effect, Step};
@@ -11,6 +10,7 @@ use specum_core::state::{self, Corrupt};
 use specum_core::tasks::TaskEdit;
 
 use super::{Lock, MAX_PART, MAX_TEXT, Store, StoreError, View};
+use crate::clock;
 use crate::failpoint;
 use crate::files::{self, Durability, FileError};
 
@@ -206,7 +206,7 @@ impl Locked<'_> {
     }
 
     fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
-        let at = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         // A verdict counts; what only tells is on the disk with the next one.
         let durability = match &changes {
             Some(changes) if !changes.tasks.is_empty() || !changes.notes.is_empty() => {

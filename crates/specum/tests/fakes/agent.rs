@@ -3,7 +3,8 @@
 //! Under the name by which it is called, such as `claude`, it looks into the
 //! directory `FAKE_AGENT` for a script: `claude.2` for its second call, else
 //! `claude`. Each line of a script is a word and what belongs to it; see `obey`.
-//! Every call leaves `claude.2.called` there, with its arguments.
+//! Every call leaves `claude.2.called` there, with its arguments. Called `git`,
+//! it stands before git in the same way.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -16,17 +17,23 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let called = args.next().ok_or("no name")?;
     let name = Path::new(&called).file_name().ok_or("no name")?.to_string_lossy().into_owned();
     let stage = PathBuf::from(std::env::var_os("FAKE_AGENT").ok_or("no FAKE_AGENT")?);
-    let number = register(&stage, &name, &args.collect::<Vec<_>>().join(" "))?;
+    let code = perform(&stage, &name, &args.collect::<Vec<_>>().join(" "))?;
+    Ok(ExitCode::from(code.unwrap_or_default()))
+}
+
+/// Plays the script of a name, or that of the call of this number.
+fn perform(stage: &Path, name: &str, args: &str) -> Result<Option<u8>, Box<dyn std::error::Error>> {
+    let number = register(stage, name, args)?;
     let own = stage.join(format!("{name}.{number}"));
-    let script = fs::read(if own.exists() { own.clone() } else { stage.join(&name) })?;
+    let script = fs::read(if own.exists() { own.clone() } else { stage.join(name) })?;
     for line in script.split(|byte| *byte == b'\n') {
         let line = String::from_utf8_lossy(line);
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
         if let Some(code) = obey(word, rest, &own)? {
-            return Ok(ExitCode::from(code));
+            return Ok(Some(code));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(None)
 }
 
 /// Leaves a note of the call, and gives its number.
@@ -51,6 +58,14 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
             io::stdin().read_to_end(&mut brief)?;
             fs::write(own.with_added_extension("brief"), brief)?;
         }
+        // Reads the brief, and plays the script `task.1.2` of the task in it, or
+        // `task.1.2.3` when it is started for that task for the third time.
+        "play" => {
+            let mut brief = Vec::new();
+            io::stdin().read_to_end(&mut brief)?;
+            let stage = own.parent().ok_or("no stage")?;
+            return perform(stage, &format!("task.{}", task_in(&brief).ok_or("no task")?), "");
+        }
         // A line on standard output, or on standard error.
         "say" => writeln!(io::stdout(), "{rest}")?,
         "complain" => writeln!(io::stderr(), "{rest}")?,
@@ -72,6 +87,15 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
             Command::new("sh").arg("-c").arg(rest).stdin(Stdio::null()).spawn()?;
         }
         "become" => return Err(Command::new("sh").arg("-c").arg(rest).exec().into()),
+        // Becomes another program, with our own arguments, or waits for it.
+        "pass" => return Err(Command::new(rest).args(std::env::args_os().skip(1)).exec().into()),
+        "forward" => {
+            Command::new(rest).args(std::env::args_os().skip(1)).status()?;
+        }
+        // Sends whoever has started us a signal, such as `-9`.
+        "slay" => {
+            Command::new("kill").args([rest, &parent_id().to_string()]).status()?;
+        }
         // The most memory that specum has used so far, in kilobytes.
         "measure" => {
             let status = fs::read_to_string(format!("/proc/{}/status", parent_id()))?;
@@ -88,6 +112,13 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
         other => return Err(format!("unknown word {other}").into()),
     }
     Ok(None)
+}
+
+/// The id of the first task in a brief.
+fn task_in(brief: &[u8]) -> Option<String> {
+    let brief = String::from_utf8_lossy(brief);
+    let id = |line: &str| Some(line.strip_prefix("- [ ] ")?.split_whitespace().next()?.to_owned());
+    brief.lines().find_map(id)
 }
 
 fn flood(to: &mut impl Write, rest: &str) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,0 +1,241 @@
+//! What a story has come to, as far as anybody can see it from outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::invariants::Broken;
+use super::stage::{Ended, SPEC, Stage};
+use super::story::Story;
+use super::story::fault::{AtAgent, Edit, Fault};
+use super::story::plan::{Check, SHARED, Task};
+
+/// A file of the user's: its permissions and its content, or where it leads.
+pub(super) type Content = (u32, Vec<u8>);
+
+/// What is there before the first start and must be there after the last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    /// The user's files, by path.
+    pub(super) files: BTreeMap<String, Content>,
+    /// What git says is changed, and what is staged.
+    pub(super) status: String,
+}
+
+impl Before {
+    pub(super) fn of(stage: &Stage) -> io::Result<Before> {
+        let mut files = BTreeMap::new();
+        collect(&stage.root(), &stage.root(), &mut files)?;
+        let status = stage.git(&["status", "--porcelain", "--untracked-files=all"])?;
+        let staged = stage.git(&["diff", "--cached"])?;
+        // One of specum's own files, which git overlooks from the first start on.
+        let status = status.replace("?? specs/.current-spec\n", "");
+        Ok(Before { files, status: status + &staged })
+    }
+}
+
+/// The files below a directory that are neither git's, nor the plan's, nor what
+/// the tasks are asked to leave.
+fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, Content>) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        if [".git", SPEC, "out", SHARED].contains(&name.as_str()) {
+            continue;
+        }
+        let found = fs::symlink_metadata(&path)?;
+        if found.is_dir() {
+            collect(root, &path, files)?;
+        } else if found.is_symlink() {
+            let target = fs::read_link(&path)?.to_string_lossy().into_owned();
+            files.insert(name, (0, target.into_bytes()));
+        } else {
+            files.insert(name, (found.permissions().mode() & 0o777, fs::read(&path)?));
+        }
+    }
+    Ok(())
+}
+
+/// A commit behind the first one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Commit {
+    /// The tasks that it says it is about.
+    pub(super) tasks: Vec<String>,
+    /// What it changes.
+    pub(super) paths: Vec<String>,
+}
+
+/// A task that had to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) id: String,
+    /// The file of its own, and its content.
+    pub(super) file: Option<(String, String)>,
+    /// The line that it had to add to the shared file.
+    pub(super) line: Option<String>,
+    /// Whether its check can be run, and leaves evidence.
+    pub(super) checked: bool,
+}
+
+impl Asked {
+    fn of(task: &Task) -> Asked {
+        let file = task.file().map(|path| (path, format!("{}\n", task.line())));
+        let line = (file.is_none() && task.doing().contains(SHARED)).then(|| task.line());
+        Asked { id: task.id.clone(), file, line, checked: task.check != Check::Prose }
+    }
+}
+
+/// Everything that the invariants look at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct End {
+    pub(super) asked: Vec<Asked>,
+    /// The plan as the user, or a person after that, has written it.
+    pub(super) meant: Vec<u8>,
+    pub(super) plan: Vec<u8>,
+    pub(super) progress: String,
+    pub(super) journal: Vec<Value>,
+    pub(super) commits: Vec<Commit>,
+    /// The files in the tree that tasks have left, by path.
+    pub(super) work: BTreeMap<String, Vec<u8>>,
+    pub(super) shared: String,
+    /// The tasks whose check has passed, by the evidence it has left.
+    pub(super) evidence: BTreeSet<String>,
+    pub(super) before: Before,
+    pub(super) after: Before,
+    pub(super) worktrees: Vec<String>,
+    /// Every reference.
+    pub(super) references: Vec<String>,
+    pub(super) processes: Vec<String>,
+    /// Files that only a run needs.
+    pub(super) leftovers: Vec<String>,
+}
+
+impl End {
+    pub(super) fn of(
+        stage: &Stage,
+        story: &Story,
+        struck: &[bool],
+        before: Before,
+    ) -> io::Result<End> {
+        let mut asked: Vec<Asked> = story.tasks.iter().map(Asked::of).collect();
+        for (fault, struck) in story.faults.iter().zip(struck) {
+            if let (Fault::Agent { how: AtAgent::Edit(Edit::Append(id)), .. }, true) =
+                (fault, *struck)
+            {
+                asked.push(Asked::of(&Task::added(id)));
+            }
+        }
+        let root = stage.root();
+        let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let mut work = BTreeMap::new();
+        if root.join("out").exists() {
+            collect(&root, &root.join("out"), &mut work)?;
+        }
+        let list = |args: &[&str]| -> io::Result<Vec<String>> {
+            Ok(stage.git(args)?.lines().map(str::to_owned).collect())
+        };
+        Ok(End {
+            asked,
+            meant: fs::read(stage.seen_plan())?,
+            plan: fs::read(stage.plan())?,
+            progress: text("specs/plan/.progress.md"),
+            journal: journal(stage),
+            commits: commits(stage)?,
+            work: work.into_iter().map(|(path, (_, bytes))| (path, bytes)).collect(),
+            shared: text(SHARED),
+            evidence: names(&stage.base().join("evidence")).into_iter().collect(),
+            after: Before::of(stage)?,
+            before,
+            worktrees: list(&["worktree", "list"])?,
+            references: list(&["for-each-ref", "--format=%(refname)"])?,
+            processes: stage.processes().into_iter().map(|(_, line)| line).collect(),
+            leftovers: leftovers(stage),
+        })
+    }
+
+    /// How many tasks are ticked.
+    pub(super) fn done(&self) -> usize {
+        let ticked = ticked(&self.plan);
+        self.asked.iter().filter(|asked| ticked.contains(&asked.id)).count()
+    }
+}
+
+/// The ids behind the ticked boxes at column 0.
+pub(super) fn ticked(plan: &[u8]) -> BTreeSet<String> {
+    let plan = String::from_utf8_lossy(plan);
+    let id = |line: &str| Some(line.strip_prefix("- [x] ")?.split(' ').next()?.to_owned());
+    plan.lines().filter_map(id).collect()
+}
+
+fn journal(stage: &Stage) -> Vec<Value> {
+    let text = fs::read(stage.root().join(SPEC).join(".ralph-journal.jsonl")).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+fn commits(stage: &Stage) -> io::Result<Vec<Commit>> {
+    let ids = stage.git(&["rev-list", "--reverse", "--first-parent", "HEAD"])?;
+    let commit = |id: &str| -> io::Result<Commit> {
+        let trailers = "--format=%(trailers:key=Task,valueonly)";
+        let tasks = stage.git(&["show", "--no-patch", trailers, id])?;
+        let paths = stage.git(&["show", "--name-only", "--no-renames", "-z", "--format=", id])?;
+        let filled = |text: &str, at: char| -> Vec<String> {
+            text.split(at).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        };
+        Ok(Commit { tasks: filled(&tasks, '\n'), paths: filled(&paths, '\0') })
+    };
+    ids.lines().skip(1).map(commit).collect()
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The files that only a run needs: temporary ones, the state, notes that are
+/// not merged, locks of git, worktrees.
+fn leftovers(stage: &Stage) -> Vec<String> {
+    let root = stage.root();
+    let is_left = |name: &String| {
+        name.starts_with(".ralph-tmp-")
+            || name.starts_with(".progress-task-")
+            || name == ".ralph-state.json"
+            || name.ends_with('~')
+    };
+    let mut left: Vec<String> = names(&root.join(SPEC)).into_iter().filter(is_left).collect();
+    left.extend(names(&root.join("specs")).into_iter().filter(is_left));
+    left.extend(
+        names(&root.join(".git"))
+            .into_iter()
+            .filter(|name| name.ends_with(".lock") && name != "specum-run.lock"),
+    );
+    left.extend(names(&root.join(".git/worktrees")));
+    left.extend(names(&root.join(".git/info")).into_iter().filter(is_left));
+    left.extend(names(&stage.base().join("tmp")));
+    left.extend(names(&stage.base().join("home/.local/state/specum/worktrees")));
+    left
+}
+
+/// What has to hold after every start, however it ended.
+pub(super) fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
+    if ended.hangs {
+        return Some(Broken { invariant: "ends", why: "a start had to be killed".to_owned() });
+    }
+    if ended.said.contains("panicked at") {
+        return Some(Broken { invariant: "no-panic", why: ended.said.clone() });
+    }
+    let plan = fs::read(stage.plan()).unwrap_or_default();
+    let meant = fs::read(stage.seen_plan()).unwrap_or_default();
+    // A person may have ticked one, whatever that is worth.
+    let by_person = ticked(&meant);
+    let journal = journal(stage);
+    let passed = |id: &String| {
+        journal.iter().any(|record| record["event"] == "passed" && record["task"]["id"] == **id)
+    };
+    let bare = ticked(&plan).into_iter().find(|id| !passed(id) && !by_person.contains(id))?;
+    let why = format!("{bare} is ticked and has no passed verdict after a start");
+    Some(Broken { invariant: "ticked-with-verdict", why })
+}

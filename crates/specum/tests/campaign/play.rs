@@ -1,0 +1,151 @@
+//! Plays a story: starts specum, lets the faults strike, does what a person
+//! would do then, and starts it again, until the plan is worked.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use super::end::{self, Before, End};
+use super::invariants::{self, Broken};
+use super::scripts;
+use super::stage::{Ended, SPEC, Stage};
+use super::story::Story;
+use super::story::fault::{AtAgent, AtGit, AtStart, Fault};
+
+/// What became of a story.
+pub(super) struct Played {
+    /// How often specum was started.
+    pub(super) starts: usize,
+    /// How many tasks are done.
+    pub(super) done: usize,
+    /// Which faults have struck, in the order of the story.
+    pub(super) struck: Vec<bool>,
+    /// What does not hold, if anything.
+    pub(super) broken: Option<Broken>,
+    /// Where everything lies, if something does not hold.
+    pub(super) kept: Option<PathBuf>,
+}
+
+/// Plays a story to its end.
+pub(super) fn play(story: &Story) -> io::Result<Played> {
+    let stage = Stage::new(story)?;
+    let before = Before::of(&stage)?;
+    let mut play =
+        Play { story, stage, struck: vec![false; story.faults.len()], told: String::new() };
+    let (starts, broken) = play.work()?;
+    let end = End::of(&play.stage, story, &play.struck, before);
+    let (done, broken) = match (end, broken) {
+        (Ok(end), None) => (end.done(), invariants::broken(&end)),
+        (Ok(end), broken) => (end.done(), broken),
+        (Err(error), broken) => {
+            let unreadable = Broken { invariant: "repository-whole", why: error.to_string() };
+            (0, broken.or(Some(unreadable)))
+        }
+    };
+    play.stage.end_processes();
+    let Play { stage, struck, told, .. } = play;
+    let kept = (broken.is_some()).then(|| {
+        // For whoever looks at it.
+        let _ = fs::write(stage.base().join("told"), &told);
+        stage.keep()
+    });
+    Ok(Played { starts, done, struck, broken, kept })
+}
+
+struct Play<'s> {
+    story: &'s Story,
+    stage: Stage,
+    struck: Vec<bool>,
+    told: String,
+}
+
+impl Play<'_> {
+    /// Starts specum until it has worked the plan. Each start that does not has
+    /// to be explained by a fault that has struck during it.
+    fn work(&mut self) -> io::Result<(usize, Option<Broken>)> {
+        for start in 1.. {
+            let how = self.story.faults.iter().find_map(|fault| match fault {
+                Fault::Start { start: at, how } if *at == start => Some(*how),
+                _ => None,
+            });
+            let ended = self.stage.start(how)?;
+            let outcome =
+                ended.code.map_or("killed".to_owned(), |code| format!("exit code {code}"));
+            self.told += &format!("\n== start {start}: {outcome}\n{}\n", ended.said);
+            let new = self.strike(start, &ended);
+            if let Some(broken) = end::after_start(&self.stage, &ended) {
+                return Ok((start, Some(broken)));
+            }
+            if ended.code == Some(0) {
+                return Ok((start, None));
+            }
+            if new.is_empty() {
+                let last = ended.said.lines().last().unwrap_or_default();
+                let why =
+                    format!("start {start} came to {outcome} although nothing struck: {last}");
+                return Ok((start, Some(Broken { invariant: "goes-on", why })));
+            }
+            self.help(&ended)?;
+        }
+        unreachable!("each start needs a fault of its own, and there are only so many")
+    }
+
+    /// Notes which faults have struck, and gives those that are new.
+    fn strike(&mut self, start: usize, ended: &Ended) -> Vec<usize> {
+        let struck = |fault: &Fault| match fault {
+            Fault::Start { start: at, .. } if *at != start => false,
+            Fault::Start { how, .. } => match how {
+                AtStart::Killed { .. } => ended.said.contains("fail point"),
+                AtStart::Torn { .. } => ended.said.contains("is torn"),
+                AtStart::Full { .. } => ended.said.contains("finds the disk full"),
+                AtStart::SmallFiles { .. } => ended.code != Some(0),
+                AtStart::Clock { .. } => ended.said.contains("the clock jumps"),
+                AtStart::Twice => true,
+            },
+            other => scripts::script_name(other).is_some_and(|name| {
+                self.stage.base().join("stage").join(format!("{name}.called")).exists()
+            }),
+        };
+        let now: Vec<bool> = self.story.faults.iter().map(struck).collect();
+        let new = (0..now.len()).filter(|n| now[*n] && !self.struck[*n]).collect();
+        for (struck, now) in self.struck.iter_mut().zip(now) {
+            *struck |= now;
+        }
+        new
+    }
+
+    /// Does what a person does who reads what specum has said.
+    fn help(&mut self, ended: &Ended) -> io::Result<()> {
+        let faults: Vec<&Fault> = self
+            .story
+            .faults
+            .iter()
+            .zip(&self.struck)
+            .filter(|(_, struck)| **struck)
+            .map(|(fault, _)| fault)
+            .collect();
+        let has = |what: fn(&Fault) -> bool| faults.iter().any(|fault| what(fault));
+        if has(|fault| matches!(fault, Fault::Agent { how: AtAgent::ReadOnly(_), .. })) {
+            let root = self.stage.root();
+            for path in [SPEC, ".git", ".git/refs/heads", "specs/plan/.ralph-journal.jsonl"] {
+                let path = root.join(path);
+                if let Ok(found) = fs::metadata(&path) {
+                    let mode = found.permissions().mode() | 0o200;
+                    fs::set_permissions(&path, Permissions::from_mode(mode))?;
+                }
+            }
+        }
+        if has(|fault| matches!(fault, Fault::Git { how: AtGit::Killed, .. })) {
+            match fs::remove_file(self.stage.root().join(".git/index.lock")) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        if ended.code == Some(6) {
+            let resumed = self.stage.specum(&["resume"])?;
+            self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
+        }
+        Ok(())
+    }
+}

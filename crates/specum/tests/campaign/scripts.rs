@@ -1,0 +1,114 @@
+//! What the fake agent and the fake git do, line by line: their scripts as
+//! `tests/fakes/agent.rs` reads them.
+
+use serde_json::json;
+
+use super::story::Story;
+use super::story::fault::{AtAgent, AtGit, Edit, Fault};
+use super::story::plan::{Marker, Task};
+
+/// The scripts of a story, by name. The name of one that is a fault's ends with
+/// a number.
+pub(super) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
+    let mut scripts = vec![
+        ("claude".to_owned(), "play\n".to_owned()),
+        ("git".to_owned(), format!("pass {real_git}\n")),
+    ];
+    let mut tasks = story.tasks.clone();
+    for fault in &story.faults {
+        if let Fault::Agent { how: AtAgent::Edit(Edit::Append(id)), .. } = fault {
+            tasks.push(Task::added(id));
+            scripts.push((format!("append.{id}"), Task::added(id).block()));
+        }
+    }
+    for task in &tasks {
+        scripts.push((format!("task.{}", task.id), does_its_work(task)));
+    }
+    for fault in &story.faults {
+        let script = match fault {
+            Fault::Start { .. } => continue,
+            Fault::Git { how, .. } => git(*how, real_git),
+            Fault::Agent { task: id, how, .. } => tasks
+                .iter()
+                .find(|task| task.id == *id)
+                .map_or_else(String::new, |task| agent(task, how)),
+        };
+        scripts.extend(script_name(fault).map(|name| (name, script)));
+    }
+    scripts
+}
+
+/// The name of the script that a fault puts in the place of the usual one. When
+/// it has been played, `<name>.called` is there.
+pub(super) fn script_name(fault: &Fault) -> Option<String> {
+    match fault {
+        Fault::Start { .. } => None,
+        Fault::Git { call, .. } => Some(format!("git.{call}")),
+        Fault::Agent { task, nth, .. } => Some(format!("task.{task}.{nth}")),
+    }
+}
+
+fn git(how: AtGit, real_git: &str) -> String {
+    match how {
+        AtGit::Fails => "complain fatal: it is not to be\nexit 128\n".to_owned(),
+        AtGit::FailsAfter => {
+            format!("forward {real_git}\ncomplain fatal: it was not to be\nexit 128\n")
+        }
+        AtGit::Killed => "sh touch \"$PROJECT/.git/index.lock\"\nbecome kill -9 $$\n".to_owned(),
+        AtGit::Slow => format!("sh sleep 0.1\npass {real_git}\n"),
+        AtGit::Outlives => format!("slay -9\nsh sleep 0.1\npass {real_git}\n"),
+    }
+}
+
+fn agent(task: &Task, how: &AtAgent) -> String {
+    let works = does_its_work(task);
+    match how {
+        AtAgent::Killed => "become kill -9 $$\n".to_owned(),
+        AtAgent::KilledHalfway => format!("sh {}\nbecome kill -9 $$\n", task.doing_half()),
+        AtAgent::Garbage => {
+            "bytes fffe00c3281b5b324a0d\nsay {\"type\":\nsay [1, 2\nbytes 0000\nflood 1 0\n"
+                .to_owned()
+        }
+        AtAgent::Flood => format!("flood 3 90\nbytes c3280a\nflood-error 1 0\n{works}"),
+        AtAgent::FalseClaim => says_done(task),
+        AtAgent::NoSignal => format!("sh {}\n{}", task.doing(), says("I think that is it.")),
+        AtAgent::RateLimit => limited(),
+        AtAgent::Edit(edit) => format!("sh person {}\n{works}", edit.words()),
+        AtAgent::ReadOnly(path) => format!("sh chmod a-w \"$PROJECT/{path}\"\n{works}"),
+        AtAgent::Verb(verb) => {
+            let verb = verb.replace("$TASK", &task.id);
+            format!("sh by-hand {verb} > \"$FAKE_AGENT/by-hand\" 2>&1\n{works}")
+        }
+        AtAgent::Slays => format!("sh {}\nslay -9\nhang\n", task.doing_half()),
+        AtAgent::Signals(signal) => format!("sh {}\nslay -{signal}\nhang\n", task.doing_half()),
+        AtAgent::TearsJournal => format!("sh person tear\n{works}"),
+    }
+}
+
+fn does_its_work(task: &Task) -> String {
+    format!("sh {}\n{}", task.doing(), says_done(task))
+}
+
+fn says_done(task: &Task) -> String {
+    let signal = if task.marker == Marker::Verify { "VERIFICATION_PASS" } else { "TASK_COMPLETE" };
+    says(&format!("Done.\n\n{signal}"))
+}
+
+/// The last word of Claude Code.
+fn says(text: &str) -> String {
+    let result = json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 2,
+        "result": text, "total_cost_usd": 0.01, "terminal_reason": "completed",
+        "modelUsage": {"m": {"inputTokens": 10, "outputTokens": 1}}});
+    format!("say {result}\n")
+}
+
+/// The same when it has reached a limit.
+fn limited() -> String {
+    let text = "You've hit your session limit";
+    let message = json!({"type": "assistant", "error": "rate_limit", "parent_tool_use_id": null,
+        "message": {"id": "e", "content": [{"type": "text", "text": text}]}});
+    let result = json!({"type": "result", "subtype": "success", "is_error": true,
+        "api_error_status": 429, "num_turns": 1, "result": text, "total_cost_usd": 0,
+        "modelUsage": {}, "terminal_reason": "completed"});
+    format!("say {message}\nsay {result}\nexit 1\n")
+}

@@ -1,0 +1,380 @@
+//! The place where a story is played: a repository with the plan and the user's
+//! files, a home, fake programs, and nothing of the real user's.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use super::scripts;
+use super::story::Story;
+use super::story::fault::{AtStart, Fault};
+use super::story::plan::{self, SHARED};
+
+/// The spec's folder.
+pub(super) const SPEC: &str = "specs/plan";
+/// What the shared file begins with.
+pub(super) const SHARED_BEGINNING: &str = "the user's own first line\n";
+/// A start that takes longer hangs.
+const LONGEST_START: Duration = Duration::from_secs(90);
+/// Whom nothing belongs to: root may write what is read-only, so it is not root
+/// who plays.
+const NOBODY: u32 = 65_534;
+
+/// The programs of the campaign, where whoever plays may run them.
+pub(super) struct Programs {
+    specum: PathBuf,
+    agent: PathBuf,
+    person: PathBuf,
+    /// The real one.
+    pub(super) git: PathBuf,
+    /// Who plays, if it is not us.
+    user: Option<u32>,
+    _place: Option<tempfile::TempDir>,
+}
+
+impl Programs {
+    /// Found once.
+    pub(super) fn get() -> &'static Programs {
+        static PROGRAMS: OnceLock<Programs> = OnceLock::new();
+        PROGRAMS.get_or_init(|| Programs::find().expect("the programs of the campaign"))
+    }
+
+    fn find() -> io::Result<Programs> {
+        let git = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .map(|dir| dir.join("git"))
+            .find(|path| path.is_file())
+            .ok_or_else(|| io::Error::other("git is not installed"))?;
+        let [specum, agent, person] = [
+            env!("CARGO_BIN_EXE_specum"),
+            env!("CARGO_BIN_EXE_fake-agent"),
+            env!("CARGO_BIN_EXE_person"),
+        ]
+        .map(PathBuf::from);
+        if !can_play_as_nobody() {
+            return Ok(Programs { specum, agent, person, git, user: None, _place: None });
+        }
+        // Where cargo puts them, nobody else may look.
+        let place = tempfile::tempdir()?;
+        fs::set_permissions(place.path(), Permissions::from_mode(0o755))?;
+        let copy = |from: PathBuf, name: &str| {
+            let to = place.path().join(name);
+            fs::copy(from, &to).map(|_| to)
+        };
+        let (specum, agent) = (copy(specum, "specum")?, copy(agent, "fake-agent")?);
+        let person = copy(person, "person")?;
+        Ok(Programs { specum, agent, person, git, user: Some(NOBODY), _place: Some(place) })
+    }
+
+    /// Whether files can be made read-only for whoever plays.
+    pub(super) fn can_be_kept_out(&self) -> bool {
+        self.user.is_some() || !rustix::process::geteuid().is_root()
+    }
+}
+
+/// Whether we are root, and may become somebody else.
+fn can_play_as_nobody() -> bool {
+    let mut probe = Command::new("true");
+    probe.uid(NOBODY).gid(NOBODY);
+    rustix::process::geteuid().is_root() && probe.status().is_ok_and(|status| status.success())
+}
+
+/// A place for one run.
+pub(super) struct Stage {
+    place: tempfile::TempDir,
+    base: PathBuf,
+    programs: &'static Programs,
+    /// How each start is called.
+    args: Vec<String>,
+    /// Whether git is the fake one.
+    fake_git: bool,
+}
+
+/// What a start came to.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// None: a signal, or it hangs.
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    pub(super) hangs: bool,
+    pub(super) said: String,
+}
+
+impl Stage {
+    /// Everything as it is before the first start.
+    pub(super) fn new(story: &Story) -> io::Result<Stage> {
+        let programs = Programs::get();
+        let in_memory = tempfile::Builder::new().prefix("campaign-").tempdir_in("/dev/shm");
+        let place = in_memory.or_else(|_| tempfile::tempdir())?;
+        let base = place.path().canonicalize()?;
+        fs::set_permissions(&base, Permissions::from_mode(0o755))?;
+        let mut args: Vec<String> = ["run", "--agent", "claude"].map(str::to_owned).into();
+        args.extend(["--jobs".to_owned(), story.layout.jobs.to_string()]);
+        args.extend(["--max-task-iterations".to_owned(), story.layout.attempts.to_string()]);
+        if story.layout.dirty {
+            args.push("--allow-dirty".to_owned());
+        }
+        let fake_git = story.faults.iter().any(|fault| matches!(fault, Fault::Git { .. }));
+        let stage = Stage { place, base, programs, args, fake_git };
+        for dir in ["project/specs/plan", "home", "stage", "bin", "evidence", "tmp"] {
+            fs::create_dir_all(stage.base.join(dir))?;
+        }
+        stage.install(story)?;
+        stage.write_files(story)?;
+        Ok(stage)
+    }
+
+    fn install(&self, story: &Story) -> io::Result<()> {
+        let bin = self.base.join("bin");
+        symlink(&self.programs.agent, bin.join("claude"))?;
+        symlink(&self.programs.person, bin.join("person"))?;
+        symlink(&self.programs.specum, bin.join("specum"))?;
+        if self.fake_git {
+            symlink(&self.programs.agent, bin.join("git"))?;
+        }
+        // A person's own terminal has none of what a run gives its agents.
+        let mut by_hand = "#!/bin/sh\ncd \"$PROJECT\"\nexec env -i".to_owned();
+        for (name, value) in self.environment() {
+            by_hand += &format!(" {name}='{}'", value.to_string_lossy());
+        }
+        by_hand += " specum \"$@\"\n";
+        fs::write(bin.join("by-hand"), by_hand)?;
+        fs::set_permissions(bin.join("by-hand"), Permissions::from_mode(0o755))?;
+        for (name, script) in scripts::of(story, &self.programs.git.to_string_lossy()) {
+            fs::write(self.base.join("stage").join(name), script)?;
+        }
+        Ok(())
+    }
+
+    /// The plan, and what the user has beside it.
+    fn write_files(&self, story: &Story) -> io::Result<()> {
+        let root = self.root();
+        let text = plan::render(story.layout, &story.tasks);
+        fs::write(self.plan(), &text)?;
+        fs::write(self.seen_plan(), text)?;
+        fs::write(root.join(SHARED), SHARED_BEGINNING)?;
+        let own: [(&str, &[u8]); 6] = [
+            ("README.md", b"# Mine\r\n\r\nno end of line"),
+            ("src/über alles.txt", b"\xff\xfe\0binary\0"),
+            ("src/tool.sh", b"#!/bin/sh\necho mine\n"),
+            (".gitignore", b"ignored/\n"),
+            ("ignored/secret.env", b"KEY=1\n"),
+            ("half.txt", b"as committed\n"),
+        ];
+        for (path, bytes) in own {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&root))?;
+            fs::write(path, bytes)?;
+        }
+        fs::set_permissions(root.join("src/tool.sh"), Permissions::from_mode(0o755))?;
+        symlink("src/tool.sh", root.join("tool"))?;
+        self.hand_over()?;
+        self.git(&["init", "--quiet", "--initial-branch=main", "--template="])?;
+        self.git(&["config", "user.name", "Somebody"])?;
+        self.git(&["config", "user.email", "somebody@example.invalid"])?;
+        self.git(&["add", "--all"])?;
+        self.git(&["commit", "--quiet", "-m", "begin"])?;
+        fs::write(root.join("specs/.current-spec"), "plan\n")?;
+        if story.layout.dirty {
+            fs::write(root.join("half.txt"), "as committed\nand half a thought\n")?;
+            fs::write(root.join("src/new.txt"), "not yet added\n")?;
+            fs::write(root.join("staged.txt"), "added, not committed\n")?;
+            self.hand_over()?;
+            self.git(&["add", "staged.txt"])?;
+        }
+        self.hand_over()
+    }
+
+    /// Gives everything to whoever plays.
+    fn hand_over(&self) -> io::Result<()> {
+        let Some(user) = self.programs.user else { return Ok(()) };
+        let owner = format!("{user}:{user}");
+        Command::new("chown").args(["-R", "-h", &owner]).arg(&self.base).status().map(drop)
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.base.join("project")
+    }
+
+    pub(super) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub(super) fn plan(&self) -> PathBuf {
+        self.root().join(SPEC).join("tasks.md")
+    }
+
+    /// The plan as a person has seen it last.
+    pub(super) fn seen_plan(&self) -> PathBuf {
+        self.base.join("stage/plan")
+    }
+
+    fn environment(&self) -> BTreeMap<&'static str, OsString> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let has_no_agent = |dir: &PathBuf| !dir.join("claude").exists();
+        let others = std::env::split_paths(&path).filter(has_no_agent);
+        let all = std::iter::once(self.base.join("bin")).chain(others);
+        let at = |below: &str| self.base.join(below).into_os_string();
+        BTreeMap::from([
+            ("HOME", at("home")),
+            ("PATH", std::env::join_paths(all).unwrap_or_default()),
+            ("TMPDIR", at("tmp")),
+            ("FAKE_AGENT", at("stage")),
+            ("EVIDENCE", at("evidence")),
+            ("PROJECT", at("project")),
+            ("PERSON_PLAN", self.plan().into_os_string()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("SPECUM_HASTE", "1000".into()),
+            ("SPECUM_TASK_TIMEOUT", "100d".into()),
+            ("SPECUM_IDLE_TIMEOUT", "100d".into()),
+        ])
+    }
+
+    /// A program, as whoever plays would start it.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.environment()).current_dir(self.root()).stdin(Stdio::null());
+        if let Some(user) = self.programs.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    /// The real git, which must not fail.
+    pub(super) fn git(&self, args: &[&str]) -> io::Result<String> {
+        let output = self.command(&self.programs.git).args(args).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(io::Error::other(format!("git {args:?}: {said}")))
+    }
+
+    /// A verb that a person types between two starts.
+    pub(super) fn specum(&self, args: &[&str]) -> io::Result<Ended> {
+        let mut command = self.command(&self.programs.specum);
+        command.args(args);
+        wait(command)
+    }
+
+    /// `specum run`, with what is to happen to this start.
+    pub(super) fn start(&self, how: Option<AtStart>) -> io::Result<Ended> {
+        let mut command = self.command(&self.programs.specum);
+        let twice = how == Some(AtStart::Twice);
+        match how {
+            Some(AtStart::SmallFiles { blocks }) => {
+                command = self.command(Path::new("sh"));
+                let limit = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+                command.arg("-c").arg(limit).arg(&self.programs.specum);
+            }
+            Some(AtStart::Killed { point }) => {
+                command.env("SPECUM_DIE_AT", point.to_string());
+            }
+            Some(AtStart::Torn { write }) => {
+                command.env("SPECUM_TEAR_AT", write.to_string());
+            }
+            Some(AtStart::Full { first, last }) => {
+                command.env("SPECUM_DISK_FULL", format!("{first}-{last}"));
+            }
+            Some(AtStart::Clock { look, seconds }) => {
+                command.env("SPECUM_CLOCK_JUMP", format!("{look}:{seconds}"));
+            }
+            Some(AtStart::Twice) | None => {}
+        }
+        command.args(&self.args);
+        if !twice {
+            return wait(command);
+        }
+        let mut second = self.command(&self.programs.specum);
+        second.args(&self.args);
+        let second = thread::spawn(move || wait(second));
+        let first = wait(command)?;
+        let second = second.join().expect("nobody panics while waiting")?;
+        let said = format!("{}\n(the second:)\n{}", first.said, second.said);
+        let hangs = first.hangs || second.hangs;
+        // Either may have been the one that did the work.
+        let done = if first.code == Some(0) { &first } else { &second };
+        let done = if first.code == Some(5) || first.code == Some(0) { done } else { &first };
+        Ok(Ended { code: done.code, signal: done.signal, hangs, said })
+    }
+
+    /// Keeps the place, and tells where it is.
+    pub(super) fn keep(self) -> PathBuf {
+        self.place.keep()
+    }
+
+    /// What is still running of this run: whatever has its home.
+    pub(super) fn processes(&self) -> Vec<(u32, String)> {
+        let home = format!("HOME={}", self.base.join("home").display());
+        let is_ours = |environment: &[u8]| {
+            environment.split(|byte| *byte == 0).any(|entry| entry == home.as_bytes())
+        };
+        let named = |entry: fs::DirEntry| {
+            let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let environment = fs::read(entry.path().join("environ")).ok()?;
+            let line = fs::read(entry.path().join("cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            is_ours(&environment).then_some((pid, line))
+        };
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(named).collect()
+    }
+
+    /// Ends whatever is still running, when nothing more is to be learned.
+    pub(super) fn end_processes(&self) {
+        for (pid, _) in self.processes() {
+            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+            if let Some(pid) = pid {
+                // It may have ended by itself.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+}
+
+/// Runs a command to its end, or until it has taken too long.
+fn wait(mut command: Command) -> io::Result<Ended> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (done, ended) = mpsc::channel();
+    // What outlives specum may hold its output open: that is read up to
+    // specum's end, and not up to theirs.
+    for mut pipe in [
+        child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
+        child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        let done = done.clone();
+        thread::spawn(move || {
+            let mut said = Vec::new();
+            let _ = pipe.read_to_end(&mut said);
+            let _ = done.send(said);
+        });
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    let (over, watched) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        let late = watched.recv_timeout(LONGEST_START) == Err(mpsc::RecvTimeoutError::Timeout);
+        if late {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        late
+    });
+    let status = child.wait()?;
+    drop(over);
+    let hangs = watch.join().expect("nobody panics while watching");
+    let mut said = String::new();
+    for _ in 0..2 {
+        if let Ok(part) = ended.recv_timeout(Duration::from_millis(500)) {
+            said += &String::from_utf8_lossy(&part);
+        }
+    }
+    Ok(Ended { code: status.code(), signal: status.signal(), hangs, said })
+}

@@ -1,0 +1,263 @@
+//! Faults, and the events at which they strike.
+
+use std::fmt;
+
+/// The kinds of faults, as they are named on the command line and counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum Kind {
+    KillSpecum,
+    KillAgent,
+    FullDisk,
+    ReadOnly,
+    GitFails,
+    GitSlow,
+    TornJournal,
+    ClockJump,
+    PersonEdits,
+    RateLimit,
+    Garbage,
+    TwoOwners,
+    FalseClaim,
+    Interrupt,
+}
+
+impl Kind {
+    pub(in super::super) const ALL: [Kind; 14] = [
+        Kind::KillSpecum,
+        Kind::KillAgent,
+        Kind::FullDisk,
+        Kind::ReadOnly,
+        Kind::GitFails,
+        Kind::GitSlow,
+        Kind::TornJournal,
+        Kind::ClockJump,
+        Kind::PersonEdits,
+        Kind::RateLimit,
+        Kind::Garbage,
+        Kind::TwoOwners,
+        Kind::FalseClaim,
+        Kind::Interrupt,
+    ];
+
+    pub(in super::super) fn name(self) -> &'static str {
+        match self {
+            Kind::KillSpecum => "kill-specum",
+            Kind::KillAgent => "kill-agent",
+            Kind::FullDisk => "full-disk",
+            Kind::ReadOnly => "read-only",
+            Kind::GitFails => "git-fails",
+            Kind::GitSlow => "git-slow",
+            Kind::TornJournal => "torn-journal",
+            Kind::ClockJump => "clock-jump",
+            Kind::PersonEdits => "person-edits",
+            Kind::RateLimit => "rate-limit",
+            Kind::Garbage => "garbage",
+            Kind::TwoOwners => "two-owners",
+            Kind::FalseClaim => "false-claim",
+            Kind::Interrupt => "interrupt",
+        }
+    }
+}
+
+/// Something that goes wrong, once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum Fault {
+    /// A start of specum does not go well.
+    Start { start: usize, how: AtStart },
+    /// A call of git, counted over all starts.
+    Git { call: u64, how: AtGit },
+    /// A start of the agent for a task, counted over all starts of specum.
+    Agent { task: String, nth: u64, how: AtAgent },
+}
+
+/// What happens to a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum AtStart {
+    /// It is killed at its nth fail point.
+    Killed { point: u64 },
+    /// It is killed in the middle of its nth write.
+    Torn { write: u64 },
+    /// Its writes find no room, from one to another.
+    Full { first: u64, last: u64 },
+    /// No file may grow beyond this, its children's and git's included.
+    SmallFiles { blocks: u64 },
+    /// The clock jumps when it is looked at for the nth time.
+    Clock { look: u64, seconds: i64 },
+    /// A second one is started at the same moment.
+    Twice,
+}
+
+/// What happens to a call of git.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum AtGit {
+    /// It does nothing and says so.
+    Fails,
+    /// It does its work and says that it has not.
+    FailsAfter,
+    /// It is killed and leaves its lock behind.
+    Killed,
+    /// It takes its time.
+    Slow,
+    /// Whoever called it is killed, and it goes on without.
+    Outlives,
+}
+
+/// What an agent does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum AtAgent {
+    /// Is killed before it has done anything.
+    Killed,
+    /// Is killed in the middle.
+    KilledHalfway,
+    /// Prints what nobody can read, and no answer.
+    Garbage,
+    /// Prints very much of it, and its answer.
+    Flood,
+    /// Says that it is done and has done nothing.
+    FalseClaim,
+    /// Does its work and does not say so.
+    NoSignal,
+    /// Says that a limit is reached.
+    RateLimit,
+    /// A person edits the plan meanwhile.
+    Edit(Edit),
+    /// Something becomes read-only meanwhile: a path below the project.
+    ReadOnly(&'static str),
+    /// A person uses specum meanwhile.
+    Verb(&'static str),
+    /// Kills specum, and goes on without.
+    Slays,
+    /// Sends specum this signal.
+    Signals(&'static str),
+    /// The end of the journal is cut off meanwhile.
+    TearsJournal,
+}
+
+/// What a person does to the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum Edit {
+    /// Adds a task at the end.
+    Append(String),
+    /// Writes another title.
+    Retitle(String),
+    /// Ticks a box.
+    Tick(String),
+    /// Lets two tasks change places.
+    Swap(String, String),
+    /// Lets every line end as on Windows.
+    Crlf,
+}
+
+impl Edit {
+    /// As `person` reads it.
+    pub(in super::super) fn words(&self) -> String {
+        match self {
+            Edit::Append(id) => format!("append {id}"),
+            Edit::Retitle(id) => format!("retitle {id}"),
+            Edit::Tick(id) => format!("tick {id}"),
+            Edit::Swap(one, other) => format!("swap {one} {other}"),
+            Edit::Crlf => "crlf".to_owned(),
+        }
+    }
+}
+
+impl Fault {
+    pub(in super::super) fn kind(&self) -> Kind {
+        match self {
+            Fault::Start { how, .. } => match how {
+                AtStart::Killed { .. } => Kind::KillSpecum,
+                AtStart::Torn { .. } => Kind::TornJournal,
+                AtStart::Full { .. } | AtStart::SmallFiles { .. } => Kind::FullDisk,
+                AtStart::Clock { .. } => Kind::ClockJump,
+                AtStart::Twice => Kind::TwoOwners,
+            },
+            Fault::Git { how, .. } => match how {
+                AtGit::Fails | AtGit::FailsAfter | AtGit::Killed => Kind::GitFails,
+                AtGit::Slow | AtGit::Outlives => Kind::GitSlow,
+            },
+            Fault::Agent { how, .. } => match how {
+                AtAgent::Killed | AtAgent::KilledHalfway => Kind::KillAgent,
+                AtAgent::Garbage | AtAgent::Flood | AtAgent::NoSignal => Kind::Garbage,
+                AtAgent::FalseClaim => Kind::FalseClaim,
+                AtAgent::RateLimit => Kind::RateLimit,
+                AtAgent::Edit(_) => Kind::PersonEdits,
+                AtAgent::ReadOnly(_) => Kind::ReadOnly,
+                AtAgent::Verb(_) => Kind::TwoOwners,
+                AtAgent::Slays => Kind::KillSpecum,
+                AtAgent::Signals(_) => Kind::Interrupt,
+                AtAgent::TearsJournal => Kind::TornJournal,
+            },
+        }
+    }
+
+    /// Whether two faults cannot both be: they want the same event, or do the
+    /// same thing to the plan.
+    pub(super) fn excludes(&self, other: &Fault) -> bool {
+        match (self, other) {
+            (Fault::Start { start: one, .. }, Fault::Start { start: other, .. }) => one == other,
+            (Fault::Git { call: one, .. }, Fault::Git { call: other, .. }) => one == other,
+            (
+                Fault::Agent { task: one, nth, how },
+                Fault::Agent { task: other, nth: other_nth, how: other_how },
+            ) => {
+                let edits = matches!((how, other_how), (AtAgent::Edit(one), AtAgent::Edit(other)) if one == other);
+                edits || (one == other && nth == other_nth)
+            }
+            _ => false,
+        }
+    }
+
+    /// The same at an earlier event, if there is one.
+    pub(in super::super) fn earlier(&self) -> Option<Fault> {
+        let half = |number: u64| (number > 1).then_some(number / 2);
+        Some(match self.clone() {
+            Fault::Start { start, how } => {
+                let how = match how {
+                    AtStart::Killed { point } => AtStart::Killed { point: half(point)? },
+                    AtStart::Torn { write } => AtStart::Torn { write: half(write)? },
+                    AtStart::Full { first, last } if last > first => {
+                        AtStart::Full { first, last: first + (last - first) / 2 }
+                    }
+                    AtStart::Full { first, .. } => {
+                        AtStart::Full { first: half(first)?, last: half(first)? }
+                    }
+                    AtStart::Clock { look, seconds } => {
+                        AtStart::Clock { look: half(look)?, seconds }
+                    }
+                    AtStart::SmallFiles { .. } | AtStart::Twice => return None,
+                };
+                Fault::Start { start, how }
+            }
+            Fault::Git { call, how } => Fault::Git { call: half(call)?, how },
+            Fault::Agent { .. } => return None,
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Start { start, how } => {
+                write!(f, "start {start}: ")?;
+                match how {
+                    AtStart::Killed { point } => write!(f, "killed at fail point {point}"),
+                    AtStart::Torn { write } => write!(f, "killed in the middle of write {write}"),
+                    AtStart::Full { first, last } => {
+                        write!(f, "the disk is full from write {first} to {last}")
+                    }
+                    AtStart::SmallFiles { blocks } => {
+                        write!(f, "no file can grow beyond {blocks} blocks")
+                    }
+                    AtStart::Clock { look, seconds } => {
+                        write!(f, "the clock jumps by {seconds} s at look {look}")
+                    }
+                    AtStart::Twice => write!(f, "a second run starts at the same moment"),
+                }
+            }
+            Fault::Git { call, how } => write!(f, "git call {call}: {how:?}"),
+            Fault::Agent { task, nth, how } => {
+                write!(f, "agent for {task}, start {nth}: {how:?}")
+            }
+        }
+    }
+}

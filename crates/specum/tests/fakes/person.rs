@@ -1,0 +1,94 @@
+//! A helper of the tests: a person with an editor, while specum works.
+//!
+//! `person append 8.1`, `retitle 1.2`, `tick 1.2`, `swap 1.2 1.3` and `crlf` edit
+//! the plan `PERSON_PLAN`, as an editor does: read, change, write beside it,
+//! rename. What the person has then seen lies in `plan` on the stage
+//! `FAKE_AGENT`, from which a task to be added is taken, `append.8.1`.
+//! `person tear` cuts the end off the journal beside the plan.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Lines = Vec<Vec<u8>>;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let stage = PathBuf::from(std::env::var_os("FAKE_AGENT").ok_or("no FAKE_AGENT")?);
+    let plan = PathBuf::from(std::env::var_os("PERSON_PLAN").ok_or("no PERSON_PLAN")?);
+    if words == ["tear"] {
+        return tear(&plan.with_file_name(".ralph-journal.jsonl"));
+    }
+    let mut lines: Lines =
+        fs::read(&plan)?.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    match words.as_slice() {
+        ["append", id] => append(&mut lines, &fs::read(stage.join(format!("append.{id}")))?),
+        ["retitle", id] => {
+            let at = place(&lines, id).ok_or("no such task")?;
+            let line = &mut lines[at];
+            let end = line.len() - usize::from(line.ends_with(b"\r"));
+            line.splice(end..end, *b", anew");
+        }
+        ["tick", id] => {
+            let at = place(&lines, id).ok_or("no such task")?;
+            lines[at][3] = b'x';
+        }
+        ["swap", one, other] => swap(&mut lines, one, other).ok_or("no such task")?,
+        ["crlf"] => {
+            lines.iter_mut().filter(|line| !line.ends_with(b"\r")).for_each(|line| line.push(b'\r'))
+        }
+        other => return Err(format!("unknown words {other:?}").into()),
+    }
+    let after = lines.join(&b'\n');
+    let beside = plan.with_extension("md~");
+    fs::write(&beside, &after)?;
+    fs::rename(&beside, &plan)?;
+    Ok(fs::write(stage.join("plan"), after)?)
+}
+
+/// The line of a task.
+fn place(lines: &Lines, id: &str) -> Option<usize> {
+    let head = format!("] {id} ");
+    lines.iter().position(|line| {
+        line.starts_with(b"- [")
+            && line.get(4..).is_some_and(|rest| rest.starts_with(head.as_bytes()))
+    })
+}
+
+/// The lines of a task: up to the next one, a heading or an empty line.
+fn block(lines: &Lines, id: &str) -> Option<std::ops::Range<usize>> {
+    let begin = place(lines, id)?;
+    let ends = |line: &Vec<u8>| {
+        line.starts_with(b"- [") || line.starts_with(b"#") || line.is_empty() || line == b"\r"
+    };
+    let length = lines[begin + 1..].iter().position(ends).unwrap_or(lines.len() - begin - 1);
+    Some(begin..begin + 1 + length)
+}
+
+fn swap(lines: &mut Lines, one: &str, other: &str) -> Option<()> {
+    let (mut first, mut second) = (block(lines, one)?, block(lines, other)?);
+    if second.start < first.start {
+        (first, second) = (second, first);
+    }
+    let (upper, lower) = (lines[first.clone()].to_vec(), lines[second.clone()].to_vec());
+    lines.splice(second, upper);
+    lines.splice(first, lower);
+    Some(())
+}
+
+fn append(lines: &mut Lines, block: &[u8]) {
+    if lines.last().is_some_and(|last| !last.is_empty()) {
+        lines.push(Vec::new());
+    }
+    let at = lines.len() - 1;
+    lines.splice(at..at, block.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+}
+
+/// Cuts the last line of a file in two, if it has one.
+fn tear(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let text = fs::read(path)?;
+    let whole = text.len().saturating_sub(1);
+    let begin = text[..whole].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let file = fs::File::options().write(true).open(path)?;
+    Ok(file.set_len(((begin + text.len()) / 2) as u64)?)
+}
