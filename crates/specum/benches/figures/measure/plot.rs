@@ -23,19 +23,21 @@ const BOTTOM: f64 = HEIGHT - 60.0;
 const LEADING: f64 = 17.0;
 
 const STYLE: &str = "\
-text { font: 13px system-ui, sans-serif; fill: #24292f }
+svg { color: #24292f }
+text { font: 13px system-ui, sans-serif; fill: currentColor }
 .title { font-weight: 600 }
 .ground { fill: #ffffff }
 .grid { stroke: #d8dee4 }
-.line { fill: none; stroke-width: 2 }
-.yardstick { stroke: #6e7781; stroke-dasharray: 6 4 }
-.a { stroke: #0969da } .b { stroke: #bc4c00 } .c { stroke: #1a7f37 }
+polyline { fill: none; stroke: currentColor; stroke-width: 2 }
+circle { fill: currentColor }
+.yardstick { color: #57606a; stroke-dasharray: 6 4 }
+.a { color: #0969da } .b { color: #bc4c00 } .c { color: #1a7f37 }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 }
+  svg { color: #e6edf3 }
   .ground { fill: #0d1117 }
   .grid { stroke: #30363d }
-  .yardstick { stroke: #8b949e }
-  .a { stroke: #58a6ff } .b { stroke: #f0883e } .c { stroke: #3fb950 }
+  .yardstick { color: #9198a1 }
+  .a { color: #58a6ff } .b { color: #f0883e } .c { color: #3fb950 }
 }
 ";
 
@@ -64,11 +66,11 @@ pub(crate) fn growth(lines: &[Line]) -> String {
     svg += &text((LEFT + RIGHT) / 2.0, HEIGHT - 14.0, "middle", "", "tasks in the plan");
     svg += &text(LEFT - 10.0, TOP - 14.0, "end", "", "time");
     let mut colours = ["a", "b", "c"].into_iter().cycle();
-    for line in lines {
-        let colour = if line.yardstick { None } else { colours.next() };
-        svg += &drawn(line, colour.unwrap_or("yardstick"), &x, &y);
-    }
-    svg += &names(lines, &y);
+    let mut class =
+        |line: &Line| if line.yardstick { None } else { colours.next() }.unwrap_or("yardstick");
+    let lines: Vec<(&Line, &str)> = lines.iter().map(|line| (line, class(line))).collect();
+    svg.extend(lines.iter().map(|(line, class)| drawn(line, class, &x, &y)));
+    svg += &names(&lines, &y);
     svg + "</svg>\n"
 }
 
@@ -116,26 +118,28 @@ fn rule(x1: f64, y1: f64, x2: f64, y2: f64) -> String {
     format!("<line class=\"grid\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\n")
 }
 
+/// A line, with dots where something was measured.
 fn drawn(line: &Line, class: &str, x: &Axis, y: &Axis) -> String {
-    let place =
-        |&(tasks, seconds): &(f64, f64)| format!("{:.1},{:.1}", x.place(tasks), y.place(seconds));
-    let points: Vec<String> = line.points.iter().map(place).collect();
-    format!("<polyline class=\"line {class}\" points=\"{}\"/>\n", points.join(" "))
+    let places = || line.points.iter().map(|&(tasks, seconds)| (x.place(tasks), y.place(seconds)));
+    let points: Vec<String> = places().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let dot = |(x, y)| format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>\n");
+    let dots: String = places().map(dot).collect();
+    format!("<polyline class=\"{class}\" points=\"{}\"/>\n{dots}", points.join(" "))
 }
 
 /// The names of the lines beside their ends, none on top of another.
-fn names(lines: &[Line], y: &Axis) -> String {
-    let mut ends: Vec<(f64, &str)> = lines
+fn names(lines: &[(&Line, &str)], y: &Axis) -> String {
+    let mut ends: Vec<(f64, &str, &str)> = lines
         .iter()
-        .filter_map(|line| Some((y.place(line.points.last()?.1), line.name.as_str())))
+        .filter_map(|(line, class)| Some((y.place(line.points.last()?.1), *class, &*line.name)))
         .collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut svg = String::new();
     let mut free = f64::NEG_INFINITY;
-    for (end, name) in ends {
+    for (end, class, name) in ends {
         let at = end.max(free);
         free = at + LEADING;
-        svg += &text(RIGHT + 8.0, at + 4.0, "start", "", name);
+        svg += &text(RIGHT + 10.0, at + 4.0, "start", class, name);
     }
     svg
 }
