@@ -36,6 +36,9 @@ mod ralph_loop;
 /// The store, killed at every step and shared by many.
 mod transaction;
 
+/// The benchmarks work, and their rows are whole.
+mod figures;
+
 /// What the documents say is what the program does.
 mod docs;
 

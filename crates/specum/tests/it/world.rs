@@ -1,6 +1,7 @@
 //! A hermetic project for the real binary: own directory, own home, cleared
 //! environment. Every test has one of its own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,7 +17,7 @@ pub(crate) struct World {
     _place: tempfile::TempDir,
     /// The project's root.
     pub(crate) root: PathBuf,
-    home: PathBuf,
+    pub(crate) home: PathBuf,
 }
 
 /// What a call of the binary left behind.
@@ -137,7 +138,12 @@ impl World {
 
     /// The binary, to be called in the project.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(SPECUM);
+        self.program(SPECUM)
+    }
+
+    /// Any program, to be called in the project.
+    pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("HOME", &self.home)

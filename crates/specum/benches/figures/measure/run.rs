@@ -1,0 +1,171 @@
+//! A run beside what it runs: its own time, tasks at once, and its memory.
+
+use std::fs;
+use std::process::Stdio;
+
+use super::row::{Row, size, time};
+use super::sample::{Ratio, Sample, Subject, in_turn, timed};
+use super::{Bench, tell};
+use crate::world::World;
+
+/// An agent that does nothing but read its brief and say that it is done.
+const NO_OP: &str = "cat > /dev/null; echo TASK_COMPLETE";
+
+pub(super) fn measure(bench: &Bench) -> Vec<Row> {
+    let mut rows = vec![own_time(bench), long_plan(bench)];
+    rows.extend(at_once(bench));
+    rows.extend(long_output(bench));
+    rows
+}
+
+/// What the runner adds to the commands it cannot do without.
+fn own_time(bench: &Bench) -> Row {
+    let (tasks, rounds) = bench.pick((200, 5), (2, 1));
+    tell(&format!("runs of {tasks} tasks, {rounds} rounds"));
+    let run: Subject<'_> = Box::new(|| {
+        let world = project(tasks, nothing);
+        let time = timed(|| run(bench, &world, &["--agent-command", NO_OP]));
+        assert_eq!(commits(&world), tasks + 1, "one commit for each task");
+        time
+    });
+    let bare: Subject<'_> = Box::new(|| {
+        let world = project(tasks, nothing);
+        timed(|| (0..tasks).for_each(|_| bare_task(&world, &[NO_OP, "true"])))
+    });
+    let each: Vec<Sample> =
+        in_turn(rounds, vec![run, bare]).iter().map(|sample| sample.per(tasks)).collect();
+    let known = "bare spawn, check, `git add`, `git commit`";
+    Row::timed("a run's time for a task", &each[0], known, &each[1]).at_most(2.0).headline()
+}
+
+/// The runner's memory late in a long plan, beside that at its beginning.
+fn long_plan(bench: &Bench) -> Row {
+    let (tasks, early) = bench.pick((200, 20), (2, 1));
+    tell(&format!("memory in a run of {tasks} tasks"));
+    let world = project(tasks, nothing);
+    let memory = memory(bench, &world, "VmRSS:", "true");
+    assert_eq!(memory.len(), tasks, "one agent for each task");
+    let (first, last) = (memory[early - 1], memory[tasks - 1]);
+    Row::new(
+        format!("a run's memory at task {tasks}"),
+        size(last),
+        format!("at task {early}: {}", size(first)),
+        Ratio::of(last, first),
+    )
+    .headline()
+}
+
+/// Eight tasks that wait, so that the number of cores does not matter.
+fn at_once(bench: &Bench) -> Vec<Row> {
+    const TASKS: usize = 8;
+    let (wait, rounds) = bench.pick((2.0, 3), (0.1, 1));
+    let jobs = bench.pick(vec![1, 2, 4, 8], vec![1, 8]);
+    tell(&format!("{TASKS} tasks of {wait} s at once, {rounds} rounds"));
+    let agent = format!(
+        "id=$(sed -n 's/^- \\[ \\] 1\\.\\([0-9]*\\).*/\\1/p' | head -1); sleep {wait}; \
+         echo x > $id.txt; echo TASK_COMPLETE"
+    );
+    let run = |jobs: usize| {
+        let world = project(TASKS, |n| {
+            format!(
+                "- [ ] 1.{n} [P] Wait\n  - **Files**: {n}.txt\n  - **Verify**: `test -f {n}.txt`\n\n"
+            )
+        });
+        let jobs = jobs.to_string();
+        let time = timed(|| run(bench, &world, &["--jobs", &jobs, "--agent-command", &agent]));
+        assert_eq!(commits(&world), TASKS + 1, "one commit for each task");
+        time
+    };
+    let subjects = jobs.iter().map(|&jobs| Box::new(move || run(jobs)) as Subject<'_>);
+    let samples = in_turn(rounds, subjects.collect());
+    let row = |(sample, &jobs): (&Sample, &usize)| {
+        let (taken, ideal) = (sample.median(), wait * (TASKS / jobs) as f64);
+        let faster = samples[0].median() / taken;
+        let row = Row::new(
+            format!("{TASKS} tasks of {wait} s, --jobs {jobs}"),
+            format!("{}, speed-up {faster:.1}", time(taken)),
+            format!("waiting alone: {}, speed-up {jobs}", time(ideal)),
+            Ratio::of(taken, ideal),
+        );
+        match jobs {
+            TASKS => row.goal("≤ 3 s".into(), taken <= 3.0).headline(),
+            _ => row,
+        }
+    };
+    samples.iter().zip(&jobs).map(row).collect()
+}
+
+/// The runner's memory when an agent prints without end.
+fn long_output(bench: &Bench) -> Vec<Row> {
+    let bytes = bench.pick(100_000_000, 1_000_000);
+    let printed = size(f64::from(bytes));
+    let ways = [
+        ("in lines", format!("yes 0123456789abcdef | head -c {bytes}")),
+        ("in one line", format!("head -c {bytes} /dev/zero | tr '\\0' x")),
+    ];
+    let row = |(name, flood): (&str, String)| {
+        tell(&format!("memory while an agent prints {printed} {name}"));
+        let peak = memory(bench, &project(1, nothing), "VmHWM:", &flood)[0];
+        Row::new(
+            format!("a run's peak of memory, {printed} printed {name}"),
+            size(peak),
+            format!("what is printed: {printed}"),
+            Ratio::of(peak, f64::from(bytes)),
+        )
+        .goal("< 50 MB".into(), peak < 50e6)
+        .headline()
+    };
+    ways.into_iter().map(row).collect()
+}
+
+/// What no runner can do without: some commands, one `git add` and one
+/// `git commit`.
+pub(super) fn bare_task(world: &World, commands: &[&str]) {
+    for line in commands {
+        let mut command = world.program("sh");
+        command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::null());
+        assert!(command.status().expect("sh is there").success());
+    }
+    let file = "specs/demo/tasks.md";
+    world.write(file, world.read(file).replacen("[ ]", "[x]", 1));
+    world.git(&["add", file]);
+    world.git(&["commit", "--quiet", "-m", "a task"]);
+}
+
+/// A task without work.
+fn nothing(n: usize) -> String {
+    format!("- [ ] 1.{n} Do nothing\n  - **Verify**: `true`\n\n")
+}
+
+fn project(tasks: usize, task: impl Fn(usize) -> String) -> World {
+    let world = World::empty();
+    world.write("specs/demo/tasks.md", (1..=tasks).map(task).collect::<String>());
+    world.git_init();
+    world.write("specs/.current-spec", "demo\n");
+    world
+}
+
+fn commits(world: &World) -> usize {
+    world.git(&["rev-list", "--count", "HEAD"]).trim().parse().expect("a number")
+}
+
+/// Works the plan.
+fn run(bench: &Bench, world: &World, args: &[&str]) {
+    let mut command = world.program(&bench.specum);
+    command.args(["run", "--json"]).args(args).stdin(Stdio::null()).stdout(Stdio::null());
+    assert!(command.status().expect("specum starts").success(), "{command:?}");
+}
+
+/// Works the plan with an agent that runs `work`, and gives the runner's memory
+/// in bytes at the end of each: the runner is the agent's parent.
+fn memory(bench: &Bench, world: &World, field: &str, work: &str) -> Vec<f64> {
+    let told = world.home.join("memory");
+    let agent = format!(
+        "cat > /dev/null; {work}; echo; grep {field} /proc/$PPID/status >> '{}'; echo TASK_COMPLETE",
+        told.display()
+    );
+    run(bench, world, &["--agent-command", &agent]);
+    let told = fs::read_to_string(told).expect("Linux tells the memory of a process");
+    let kilobytes = told.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse().ok());
+    kilobytes.map(|kilobytes: f64| kilobytes * 1024.0).collect()
+}
