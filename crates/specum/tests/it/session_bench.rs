@@ -40,7 +40,7 @@ fn stopping(program: &Path) {
     world.specum(&["switch", "demo"]).exits(0);
     world.specum(&["implement"]).exits(0);
     let model = Model::start(one_task_a_turn);
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
 
     let started = Instant::now();
     let outcome = ClaudeRun::new(program, &model.url(), &world.root, "Begin: `specum finish 1.1`.")
@@ -77,7 +77,7 @@ fn delegating(program: &Path) {
     let model = Model::start(|request| {
         if request.is_subagent() { Reply::text("TASK_COMPLETE") } else { coordinate(request) }
     });
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
     ClaudeRun::new(program, &model.url(), &world.root, "/ralph-specum:implement")
         .plugin_dir(&plugin)
         .path(Path::new(SPECUM).parent().expect("a binary has a directory"))
