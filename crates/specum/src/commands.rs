@@ -4,8 +4,10 @@
 //! exit code or an error; what the error means for the exit code is decided in
 //! one place, `exit_code`.
 
+mod advice;
 mod cancel;
 mod check;
+mod completions;
 mod demo;
 mod doctor;
 mod fail;
@@ -13,6 +15,7 @@ mod finish;
 mod implement;
 mod list;
 mod log;
+mod man;
 mod next;
 mod pause;
 mod plugin;
@@ -46,10 +49,11 @@ use crate::store::{Store, StoreError};
 /// specum hands the tasks to a coding agent, checks each result itself, ticks
 /// the box, commits, and goes on until every box is ticked.
 #[derive(Debug, Parser)]
-#[command(name = "specum", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(name = "specum", version, after_help = AFTER_HELP)]
 struct Cli {
+    /// Without one, what to do next is told.
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 const AFTER_HELP: &str = "\
@@ -57,7 +61,7 @@ Exit codes: 0 done, 1 failed, 2 wrong call or ambiguous name, 3 not found,
 4 corrupt or newer file, 5 held by another process, 6 paused, blocked or capped,
 130 interrupted.
 
-Start here: specum demo";
+Start here: specum demo. Without a command, specum says what to do next.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -77,6 +81,8 @@ enum Verb {
     Cancel(cancel::Args),
     Doctor(doctor::Args),
     Plugin(plugin::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     Hook(HookArgs),
 }
 
@@ -108,12 +114,12 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
     let line = ["specum", verb].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
     let cli = Cli::try_parse_from(line).map_err(|error| error.render().to_string())?;
     Ok(match cli.verb {
-        Verb::Implement(args) => args.spec,
-        Verb::Cancel(args) => args.spec,
-        Verb::Status(args) => args.spec,
-        Verb::Pause(args) => args.spec,
-        Verb::Resume(args) => args.spec,
-        Verb::Switch(args) => Some(args.spec),
+        Some(Verb::Implement(args)) => args.spec,
+        Some(Verb::Cancel(args)) => args.spec,
+        Some(Verb::Status(args)) => args.spec,
+        Some(Verb::Pause(args)) => args.spec,
+        Some(Verb::Resume(args)) => args.spec,
+        Some(Verb::Switch(args)) => Some(args.spec),
         _ => None,
     })
 }
@@ -152,23 +158,26 @@ pub fn run() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     process::clean_up_when_interrupted();
     let outcome = match cli.verb {
-        Verb::Demo(args) => demo::run(&args),
-        Verb::List(args) => list::run(&args),
-        Verb::Switch(args) => switch::run(&args),
-        Verb::Status(args) => status::run(&args),
-        Verb::Log(args) => log::run(&args),
-        Verb::Check(args) => check::run(&args),
-        Verb::Run(args) => run::run(&args, run::Typed::of(&matches)),
-        Verb::Implement(args) => implement::run(&args),
-        Verb::Next(args) => next::run(&args),
-        Verb::Finish(args) => finish::run(&args),
-        Verb::Fail(args) => fail::run(&args),
-        Verb::Pause(args) => pause::pause(&args),
-        Verb::Resume(args) => pause::resume(&args),
-        Verb::Cancel(args) => cancel::run(&args),
-        Verb::Doctor(args) => doctor::run(&args),
-        Verb::Plugin(args) => plugin::run(&args),
-        Verb::Hook(args) => return hook::run(&args.event),
+        None => advice::run(),
+        Some(Verb::Demo(args)) => demo::run(&args),
+        Some(Verb::List(args)) => list::run(&args),
+        Some(Verb::Switch(args)) => switch::run(&args),
+        Some(Verb::Status(args)) => status::run(&args),
+        Some(Verb::Log(args)) => log::run(&args),
+        Some(Verb::Check(args)) => check::run(&args),
+        Some(Verb::Run(args)) => run::run(&args, run::Typed::of(&matches)),
+        Some(Verb::Implement(args)) => implement::run(&args),
+        Some(Verb::Next(args)) => next::run(&args),
+        Some(Verb::Finish(args)) => finish::run(&args),
+        Some(Verb::Fail(args)) => fail::run(&args),
+        Some(Verb::Pause(args)) => pause::pause(&args),
+        Some(Verb::Resume(args)) => pause::resume(&args),
+        Some(Verb::Cancel(args)) => cancel::run(&args),
+        Some(Verb::Doctor(args)) => doctor::run(&args),
+        Some(Verb::Plugin(args)) => plugin::run(&args),
+        Some(Verb::Completions(args)) => completions::run(&args),
+        Some(Verb::Man(args)) => man::run(&args),
+        Some(Verb::Hook(args)) => return hook::run(&args.event),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

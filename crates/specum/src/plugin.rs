@@ -24,11 +24,11 @@ const PLUGIN: &str = "ralph-specum@specum";
 
 macro_rules! embedded {
     ($($path:literal),* $(,)?) => {
-        [$(($path, include_str!(concat!("../../../", $path)))),*]
+        [$(($path, include_str!(concat!("../marketplace/", $path)))),*]
     };
 }
 
-/// Every file of the plugin: where it stands in the repository, and its text.
+/// Every file of the plugin: where it stands in the marketplace, and its text.
 pub const FILES: [(&str, &str); 12] = embedded![
     ".claude-plugin/marketplace.json",
     "plugins/ralph-specum/.claude-plugin/plugin.json",

@@ -3,6 +3,7 @@ use std::path::Path;
 use serde_json::json;
 use specum_core::journal;
 
+use super::advice::Advice;
 use super::{print, print_json};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
@@ -61,11 +62,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             .iter()
             .map(|f| json!({"grade": word(f.grade), "about": f.about, "text": f.text}))
             .collect();
-        print_json(&json!({"good": !bad, "findings": rows}))?;
+        let next = Advice::here().json();
+        print_json(&json!({"good": !bad, "findings": rows, "next": next}))?;
     } else {
         for finding in &findings {
             print(format!("{:4}  {:9} {}", word(finding.grade), finding.about, finding.text))?;
         }
+        print(format!("\n{}", Advice::here().text()))?;
     }
     Ok(if bad { exit::FAILED } else { exit::OK })
 }
@@ -77,12 +80,10 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
     let home = std::env::var_os("HOME");
     add(Grade::Good, "specum", format!("version {}", env!("CARGO_PKG_VERSION")));
     if find_program("specum").is_none() {
-        add(
-            Grade::Note,
-            "PATH",
-            "specum is not on PATH, where agents look for it: `cargo install --path crates/specum`"
-                .into(),
-        );
+        let folder = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned));
+        let folder = folder.map_or("its folder".into(), |folder| folder.display().to_string());
+        let text = format!("specum is not on PATH, where agents look for it: put {folder} there");
+        add(Grade::Note, "PATH", text);
     }
     let hosts: Vec<&str> = ["claude", "codex", "gemini", "opencode"]
         .into_iter()

@@ -10,7 +10,7 @@ use crate::model::{Model, Reply, Request};
 use crate::world::{SPECUM, World};
 
 fn plugin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum")
 }
 
 /// A repository with `count` tasks, started.

@@ -326,6 +326,20 @@ fn every_event_of_a_run_is_documented_with_all_its_fields_and_a_real_line() {
     is_up_to_date(PAGE, &page);
 }
 
+/// A line of the demo without what is new in every run: times, and the ids of
+/// commits.
+pub(crate) fn steady(line: &str) -> String {
+    let is_id = |word: &str| word.len() == 7 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let words: Vec<&str> = line.split(' ').collect();
+    let next = words.iter().skip(1).chain([&""]);
+    let steady = words.iter().zip(next).map(|(word, next)| match *word {
+        id if is_id(id) => "1a2b3c4",
+        time if *next == "s" && time.parse::<f64>().is_ok() => "0.1",
+        other => other,
+    });
+    steady.collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn the_demo_in_the_readme_is_the_demo() {
     let world = World::empty();
@@ -334,24 +348,12 @@ fn the_demo_in_the_readme_is_the_demo() {
     let (_, summary) = call.stdout.split_once("\ndemo  complete").unwrap();
     let (summary, _) = summary.split_once("\nattempts ").unwrap();
     let summary = format!("demo  complete{summary}");
-    // Times and the ids of commits are new in every run.
-    let is_id = |word: &str| word.len() == 7 && word.chars().all(|c| c.is_ascii_hexdigit());
-    let steady = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let next = words.iter().skip(1).chain([&""]);
-        let steady = words.iter().zip(next).map(|(word, next)| match *word {
-            id if is_id(id) => "1a2b3c4",
-            time if *next == "s" && time.parse::<f64>().is_ok() => "0.1",
-            other => other,
-        });
-        steady.collect::<Vec<_>>().join(" ") + "\n"
-    };
-    let steady: String = summary.lines().map(steady).collect();
+    let steady: String = summary.lines().map(|line| steady(line) + "\n").collect();
     let readme = document("README.md");
     let (head, rest) = readme.split_once("<!-- demo -->").unwrap();
     let (_, tail) = rest.split_once("<!-- /demo -->").unwrap();
     let shown = format!(
-        "{head}<!-- demo -->\n```text\n$ cargo run --release -- demo\n{}\n```\n<!-- /demo -->{tail}",
+        "{head}<!-- demo -->\n\n```text\n{}\n```\n\n<!-- /demo -->{tail}",
         steady.trim_end()
     );
     is_up_to_date("README.md", &shown);

@@ -42,6 +42,15 @@ mod figures;
 /// What the documents say is what the program does.
 mod docs;
 
+/// The picture in the README.
+mod recording;
+
+/// What a newcomer is told.
+mod first_minute;
+
+/// What is packaged, installed and generated.
+mod packaging;
+
 /// What the Stop hook answers, case by case.
 mod stop;
 

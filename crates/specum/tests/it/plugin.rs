@@ -46,12 +46,11 @@ fn files_below(directory: &Path, found: &mut BTreeSet<PathBuf>) {
 
 #[test]
 fn the_binary_holds_every_file_of_the_plugin() {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let marketplace = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace");
     let mut there = BTreeSet::new();
-    files_below(&repository.join("plugins"), &mut there);
-    files_below(&repository.join(".claude-plugin"), &mut there);
+    files_below(&marketplace, &mut there);
     let inside: BTreeSet<PathBuf> =
-        specum::plugin::FILES.iter().map(|(path, _)| repository.join(path)).collect();
+        specum::plugin::FILES.iter().map(|(path, _)| marketplace.join(path)).collect();
     assert_eq!(inside, there);
 }
 
@@ -254,7 +253,7 @@ fn three_copies_in_claude_code_do_not_count_a_stop_twice() {
     let model = Model::start(|_| Reply::text("I stop here."));
     let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
         .home(world.home())
-        .plugin_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum"))
+        .plugin_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum"))
         .path(Path::new(SPECUM).parent().unwrap())
         .run();
 

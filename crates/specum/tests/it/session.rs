@@ -42,7 +42,7 @@ const PLAN: &str = "\
 ";
 
 fn plugin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum")
 }
 
 fn project(plan: &str) -> World {

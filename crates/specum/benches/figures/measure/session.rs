@@ -119,7 +119,7 @@ fn session(
     prompt: &str,
     plugin: Plugin,
 ) -> Outcome {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
     let run = ClaudeRun::new(program, &model.url(), &world.root, prompt)
         .path(bench.specum.parent().expect("a binary has a directory"));
     match plugin {

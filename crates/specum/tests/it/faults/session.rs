@@ -59,7 +59,7 @@ fn fault_36_a_command_that_never_reached_the_model_looked_like_success() {
     world.git_init();
     let before = world.read("specs/test-spec/.ralph-state.json");
     let model = Model::start(|_| Reply::text("The model was called."));
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/ralph-specum");
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
     let outcome =
         ClaudeRun::new(&program, &model.url(), &world.root, "/ralph-specum:implement nope")
             .plugin_dir(&plugin)

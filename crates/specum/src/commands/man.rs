@@ -1,0 +1,43 @@
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use clap_mangen::Man;
+
+use super::print;
+use crate::exit;
+use crate::files::{self, FileError};
+
+/// Write the man pages into a folder
+///
+/// One page for specum and one for each command. In a folder man1 below one of
+/// those that `manpath` lists, `man specum` and `man specum-run` find them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The folder, made if it is not there; such as ~/.local/share/man/man1
+    folder: PathBuf,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let folder = &args.folder;
+    std::fs::create_dir_all(folder).map_err(|error| FileError::new("create", folder, error))?;
+    let mut definition = super::definition().disable_help_subcommand(true);
+    // Gives every command its full name, which is the name of its page.
+    definition.build();
+    let count = write_pages(definition, folder)?;
+    print(format!("{count} pages in {}", folder.display()))?;
+    Ok(exit::OK)
+}
+
+/// Writes the page of a command and those of its own commands; gives their
+/// number.
+fn write_pages(command: Command, folder: &Path) -> anyhow::Result<usize> {
+    let mut count = 1;
+    for part in command.get_subcommands().cloned() {
+        count += write_pages(part, folder)?;
+    }
+    let man = Man::new(command).source(concat!("specum ", env!("CARGO_PKG_VERSION")));
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    files::write(&folder.join(man.get_filename()), &page)?;
+    Ok(count)
+}

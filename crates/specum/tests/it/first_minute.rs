@@ -1,0 +1,204 @@
+//! A newcomer: an empty home, with and without agents, at every place where one
+//! can stand. What is said names the next step.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::world::{Call, World, call};
+
+const PLAN: &str = "- [ ] 1.1 Greet\n  - **Do**: greet\n  - **Files**: a.txt\n  - **Done when**: it greets\n  - **Verify**: `true`\n  - **Commit**: `feat: greet`\n";
+
+/// A PATH with these programs and nothing else. Agents are empty scripts: no
+/// test here starts one.
+fn path_of(world: &World, programs: &[&str]) -> PathBuf {
+    let bin = world.home().join("bin");
+    let _ = fs::remove_dir_all(&bin);
+    fs::create_dir_all(&bin).unwrap();
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    for program in programs {
+        let real = std::env::split_paths(&inherited).map(|dir| dir.join(program));
+        match real.into_iter().find(|path| path.is_file()) {
+            Some(real) if *program != "claude" => symlink(real, bin.join(program)).unwrap(),
+            _ => {
+                symlink("/bin/true", bin.join(program)).unwrap();
+            }
+        }
+    }
+    bin
+}
+
+/// A call with this PATH, by somebody whom git does not know.
+fn as_newcomer(world: &World, path: &Path, dir: &Path, args: &[&str]) -> Call {
+    let mut command = world.command();
+    command.args(args).env("PATH", path).current_dir(dir);
+    for variable in
+        ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"]
+    {
+        command.env_remove(variable);
+    }
+    call(command, b"")
+}
+
+/// What `specum` alone says, which `specum doctor` ends with too.
+fn advice(world: &World, programs: &[&str]) -> String {
+    let path = path_of(world, programs);
+    let said = as_newcomer(world, &path, &world.root, &[]);
+    assert_eq!(said.exits(0).stderr, "");
+    let (_, advice) = said.stdout.split_once("goes on.\n\n").unwrap();
+    let (advice, _) = advice.split_once("\n\nAll commands: specum --help").unwrap();
+    let doctor = as_newcomer(world, &path, &world.root, &["doctor"]);
+    assert!(doctor.stdout.trim_end().ends_with(advice), "{}\n--\n{advice}", doctor.stdout);
+    advice.replace(world.root.to_str().unwrap(), "HERE")
+}
+
+#[test]
+fn without_a_plan_the_first_steps_are_told_with_an_example_that_has_no_mistake() {
+    let world = World::empty();
+    fs::remove_dir(world.path("specs")).unwrap();
+    insta::assert_snapshot!(advice(&world, &["git"]), @r"
+    There is no plan yet in HERE or above.
+
+      specum demo                   watch a small plan being worked, without agent or account
+      git init                      without a repository nothing is committed
+      write specs/<name>/tasks.md   your plan, a list of checkboxes
+      specum check <name>           finds mistakes in it
+
+    Such as:
+      - [ ] 1.1 Write the greeting
+        - **Do**: put a greeting into greeting.txt
+        - **Verify**: `grep -q Hello greeting.txt`
+    ");
+    world.git_init();
+    let in_repository = advice(&world, &["git"]);
+    assert!(!in_repository.contains("git init"), "{in_repository}");
+
+    let (_, example) = in_repository.split_once("Such as:\n").unwrap();
+    let plan: String = example.lines().map(|line| format!("{}\n", &line[2..])).collect();
+    world.write("specs/greeting/tasks.md", plan);
+    let check = world.specum(&["check", "greeting"]);
+    assert!(check.exits(0).stdout.contains("1 tasks, 0 errors"), "{}", check.stdout);
+}
+
+#[test]
+fn nobody_is_told_to_make_a_repository_of_their_home() {
+    let world = World::empty();
+    let path = path_of(&world, &["git"]);
+    let said = as_newcomer(&world, &path, world.home(), &[]).stdout;
+    assert!(said.contains("cd <your project>") && !said.contains("git init"), "{said}");
+}
+
+#[test]
+fn without_git_its_absence_is_the_first_thing_told() {
+    let world = World::with_tasks(PLAN);
+    insta::assert_snapshot!(advice(&world, &[]), @r"
+    git is not on PATH; specum commits with it.
+
+      install git   https://git-scm.com/downloads
+    ");
+}
+
+#[test]
+fn a_spec_to_switch_to_is_named() {
+    let world = World::empty();
+    world.git_init();
+    world.write("specs/greeting/tasks.md", PLAN);
+    world.write("specs/later/notes.md", "");
+    insta::assert_snapshot!(advice(&world, &["git"]), @r"
+    No spec is active. There are 2 specs.
+
+      specum switch greeting   makes it active; it has open tasks
+      specum switch later      makes it active; it has no tasks.md yet
+    ");
+}
+
+/// A repository with an active spec that nobody has begun.
+fn not_begun(plan: &str) -> World {
+    let world = World::empty();
+    world.write("specs/greeting/tasks.md", plan);
+    world.write("specs/.current-spec", "greeting\n");
+    world.git_init();
+    world
+}
+
+#[test]
+fn a_plan_that_is_not_begun_is_run_with_the_agent_that_is_there() {
+    let world = not_begun(PLAN);
+    insta::assert_snapshot!(advice(&world, &["git", "claude"]), @r"
+    The active spec is greeting, 0 of 1 tasks are done, and no loop is running.
+
+      specum run --dry-run    shows what would be worked, and how it is checked
+      specum run              works it with claude, unattended
+      specum plugin install   or: in a session, by /ralph-specum:implement
+    ");
+}
+
+#[test]
+fn without_an_agent_the_ways_to_one_are_told() {
+    let world = not_begun(PLAN);
+    insta::assert_snapshot!(advice(&world, &["git"]), @r"
+    The active spec is greeting, 0 of 1 tasks are done, and no loop is running.
+
+      specum run --dry-run                     shows what would be worked, and how it is checked
+      install an agent                         claude, codex, gemini or opencode: none of them is on PATH
+      specum run --agent-command '<program>'   or: any program that reads a brief on standard input
+    ");
+}
+
+#[test]
+fn a_plan_with_mistakes_or_without_tasks_is_to_be_mended_first() {
+    let twice = not_begun("- [ ] 1.1 a\n- [ ] 1.1 b\n");
+    insta::assert_snapshot!(advice(&twice, &["git"]), @r"
+    ./specs/greeting/tasks.md:2 has a mistake: id 1.1 is taken: line 1 has it already.
+
+      specum check   lists all of them
+    ");
+    let empty = not_begun("# Plan\n\nTo be written.\n");
+    insta::assert_snapshot!(advice(&empty, &["git"]), @r"
+    ./specs/greeting/tasks.md:1 has a mistake: no tasks: a task is a line such as `- [ ] 1.1 Title` at column 0.
+
+      specum check   lists all of them
+    ");
+    let missing = not_begun(PLAN);
+    fs::remove_file(missing.path("specs/greeting/tasks.md")).unwrap();
+    assert!(advice(&missing, &["git"]).contains("write ./specs/greeting/tasks.md"));
+}
+
+#[test]
+fn a_loop_says_whether_it_is_worked_paused_blocked_or_left() {
+    let world = World::started(PLAN);
+    let left = advice(&world, &["git", "claude"]);
+    assert!(left.contains("nobody works it") && left.contains("  specum run  "), "{left}");
+    world.specum(&["pause"]).exits(0);
+    let paused = advice(&world, &["git"]);
+    assert!(paused.contains("it is paused") && paused.contains("specum resume"), "{paused}");
+    let mut state = world.read_state();
+    state["blocked"] = json!("1.1 failed 5 times");
+    world.state(&state);
+    insta::assert_snapshot!(advice(&world, &["git"]), @r"
+    The active spec is test-spec, 0 of 1 tasks are done; it is blocked: 1.1 failed 5 times.
+
+      specum log      shows what was tried
+      specum resume   after mending it: gives the task another round
+      specum run      then: goes on
+    ");
+
+    world.specum(&["resume"]).exits(0);
+    let mut state = world.read_state();
+    state["owner"] = json!({"kind": "session", "sessionId": "s-1"});
+    world.state(&state);
+    let worked = advice(&world, &["git"]);
+    assert!(worked.contains("session s-1 works it") && worked.contains("--follow"), "{worked}");
+}
+
+#[test]
+fn when_all_is_done_the_next_plan_is_named() {
+    let world = not_begun(&PLAN.replace("[ ]", "[x]"));
+    let done = advice(&world, &["git"]);
+    assert!(done.starts_with("Every task of the active spec greeting is done."), "{done}");
+    assert!(done.contains("the next plan"), "{done}");
+    world.write("specs/later/tasks.md", PLAN);
+    assert!(advice(&world, &["git"]).contains("specum switch later"));
+}
