@@ -59,6 +59,11 @@ pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
             add(task.line, Severity::Warning, message);
         }
     }
+    for &line in &file.without_id {
+        let message = "a checkbox without an id is no task where others have one: give it an id, \
+                       or indent it";
+        add(line, Severity::Warning, message.into());
+    }
     for (line, message) in shared_files(file) {
         add(line, Severity::Warning, message);
     }
@@ -160,6 +165,19 @@ mod tests {
                 "- [ ] 1.1 a\n  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `true`\n  - **Commit**: None\n- [ ] V1 [VERIFY] b\n  - **Done when**: y\n  - **Verify**: `true`\n"
             ),
             ""
+        );
+    }
+
+    #[test]
+    fn a_checkbox_that_is_overlooked_is_named() {
+        let task = "  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `true`\n  - **Commit**: None\n";
+        let found = listed(&format!("- [ ] 1.1 a\n{task}- [ ] Write the docs\n  - [ ] nested\n"));
+        assert!(found.starts_with("7: Warning: a checkbox without an id is no task"), "{found}");
+        assert_eq!(found.lines().count(), 1);
+        assert_eq!(
+            listed(&format!("- [ ] a\n{task}- [ ] b\n{task}")),
+            "",
+            "without any id, all are"
         );
     }
 

@@ -29,6 +29,8 @@ pub struct TaskFile<'a> {
     /// Whether the tasks of this file carry ids. If any checkbox does, those
     /// that do not are no tasks.
     pub has_ids: bool,
+    /// The lines of those that are none for that reason, from 1.
+    pub without_id: Vec<usize>,
 }
 
 /// A `## Phase N: title` heading.

@@ -49,8 +49,13 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     }
 
     let has_ids = boxes.iter().any(|found| found.task.id.is_some());
+    let without_id = boxes
+        .iter()
+        .filter(|found| has_ids && found.task.id.is_none())
+        .map(|found| found.task.line)
+        .collect();
     let tasks = into_tasks(text, boxes, has_ids);
-    TaskFile { text, tasks, phases, has_ids }
+    TaskFile { text, tasks, phases, has_ids, without_id }
 }
 
 /// Drops the checkboxes that are no tasks and gives each task its block.

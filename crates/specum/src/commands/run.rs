@@ -137,6 +137,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
     workspace.scope.only = chosen(&workspace, &args.only)?;
+    warn_of_misspelt_variables();
     let options = options(args, typed, settings)?;
     refuse_caps_that_cannot_bind(&workspace, &options)?;
     if args.dry_run {
@@ -296,6 +297,23 @@ fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> any
         }
     }
     Ok(())
+}
+
+/// A variable that is almost one of ours was meant to be one.
+fn warn_of_misspelt_variables() {
+    const OURS: &str = "SPECUM_";
+    let command = <Args as clap::Args>::augment_args(clap::Command::new("run"));
+    let known: Vec<&str> = command
+        .get_arguments()
+        .filter_map(|arg| arg.get_env()?.to_str()?.strip_prefix(OURS))
+        .collect();
+    for (name, _) in std::env::vars_os() {
+        let Some(name) = name.to_str().and_then(|name| name.strip_prefix(OURS)) else { continue };
+        let near = specum_core::nearest(name, known.iter().copied());
+        if let Some(near) = near.filter(|near| *near != name) {
+            warn(format!("{OURS}{name} is no variable of specum; did you mean {OURS}{near}?"));
+        }
+    }
 }
 
 /// What a shell runs besides the checks, because somebody has set it so.

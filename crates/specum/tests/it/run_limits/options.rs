@@ -260,3 +260,15 @@ fn without_an_agent_a_person_is_told_what_to_do() {
     let call = stage.specum(&["run", "--agent", "codex,claude"]);
     assert!(call.exits(0).stderr.contains("codex is not on PATH; it is passed over"));
 }
+
+#[test]
+fn a_variable_that_is_almost_one_of_ours_is_told() {
+    let stage = refused();
+    let mut command = stage.command(&["run", "--dry-run"]);
+    command.env("SPECUM_MAX_COTS", "5").env("SPECUM_JOBS", "3").env("SPECUM_MARK", "x");
+    let call = call(command, b"");
+    call.exits(0);
+    let expected =
+        "warning: SPECUM_MAX_COTS is no variable of specum; did you mean SPECUM_MAX_COST?\n";
+    assert_eq!(call.stderr, expected);
+}
