@@ -45,6 +45,9 @@ mod stop;
 /// Whatever stands in the files and comes in by the pipe.
 mod bad_input;
 
+/// Generated plans under injected faults, in short.
+mod campaign;
+
 /// Faults of earlier loops, by number.
 mod faults;
 
