@@ -103,12 +103,7 @@ impl Workspace {
                 .unwrap_or_else(|| State::new(file.tasks.len())),
             None => State::new(file.tasks.len()),
         };
-        if let Some(Owner::Runner { process }) = &state.owner
-            && process::is_alive(process)
-        {
-            let by = format!("`specum run` (process {})", process.pid);
-            return Err(AttemptError::Held { spec: self.spec.name.clone(), by });
-        }
+        self.refuse_beside_a_run(&state)?;
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open }, &step)?;
@@ -193,6 +188,20 @@ impl Workspace {
         match file.tasks.iter().find(|task| task.name() == opened.key.id) {
             Some(task) => Ok(self.store.bring_part(task.index, from)?),
             None => Ok(()),
+        }
+    }
+
+    /// Nobody starts a loop anew, or ends an attempt, beside a process that is at
+    /// work in the tree: what its agent does from then on would be nobody's.
+    pub(super) fn refuse_beside_a_run(&self, state: &State) -> Result<(), AttemptError> {
+        match &state.owner {
+            Some(Owner::Runner { process })
+                if *process != process::me() && process::is_alive(process) =>
+            {
+                let by = format!("`specum run` (process {})", process.pid);
+                Err(AttemptError::Held { spec: self.spec.name.clone(), by })
+            }
+            _ => Ok(()),
         }
     }
 

@@ -126,6 +126,15 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
     }
 }
 
+/// Deletes what writers in a folder have left that were killed before their
+/// rename. Only for whoever knows that nobody writes there now.
+pub fn remove_temporaries(dir: &Path) -> Result<(), FileError> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX))
+        .try_for_each(|entry| remove(&entry.path()))
+}
+
 fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

@@ -58,6 +58,14 @@ pub enum GitError {
         /// git's own words.
         message: String,
     },
+    /// git said that it does not make a commit.
+    #[error("git {command}: {message}")]
+    Refused {
+        /// The subcommand.
+        command: String,
+        /// git's own words.
+        message: String,
+    },
     /// A file of the repository could not be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -66,18 +74,27 @@ pub enum GitError {
 impl GitError {
     /// Whether somebody else has held the index all the time.
     pub fn means_busy(&self) -> bool {
-        matches!(self, GitError::Said { message, .. } if message.contains("index.lock"))
+        matches!(self, GitError::Said { message, .. } | GitError::Refused { message, .. }
+            if message.contains("index.lock"))
     }
 
     /// Whether there is simply no repository, or no git to ask.
     pub fn means_no_repository(&self) -> bool {
         match self {
-            GitError::Said { message, .. } => {
+            GitError::Said { message, .. } | GitError::Refused { message, .. } => {
                 message.contains("not a git repository")
                     || message.contains("cannot change to")
                     || message.starts_with("git: ")
             }
             GitError::File(_) => false,
+        }
+    }
+
+    /// The same as the end of a commit.
+    fn refusal(self) -> GitError {
+        match self {
+            GitError::Said { command, message } => GitError::Refused { command, message },
+            other => other,
         }
     }
 }
@@ -234,8 +251,20 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
+    /// The commit behind another one, or since the first, whose message ends so.
+    pub fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
+        let range = start.map_or("HEAD".to_owned(), |start| format!("{start}..HEAD"));
+        let log = self.read(&["log", "-z", "--format=%H%n%B", &range])?;
+        let mut commits = log.split('\0').filter_map(|commit| commit.split_once('\n'));
+        let found = commits.find(|(_, message)| message.trim_end().ends_with(end.trim_end()));
+        Ok(found.map(|(id, _)| id.to_owned()))
+    }
+
     /// Commits these paths and nothing else. Paths that the user ignores are
     /// committed too: whoever names them means them.
+    ///
+    /// [`GitError::Refused`] says that there is no commit; after any other error
+    /// there may be one.
     pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
         // A folder that has taken the place of a file comes with what is in it;
         // by its own name git would look for a repository there. A nested
@@ -248,7 +277,7 @@ impl Git {
             files.join("\0").into_bytes()
         };
         let stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        self.write(&stage, &list(paths))?;
+        self.write(&stage, &list(paths)).map_err(GitError::refusal)?;
         failpoint::reached("after staging");
         let commit = |paths: &[String]| {
             let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
@@ -265,18 +294,22 @@ impl Git {
                 return Ok(Committed { made: false, status: self.status()? });
             }
             if !error.to_string().contains("did not match any file") {
-                return Err(error);
+                return Err(error.refusal());
             }
-            commit(&known)?;
+            commit(&known).map_err(GitError::refusal)?;
         }
         failpoint::reached("after git commit");
         Ok(Committed { made: true, status: self.status()? })
     }
 
+    fn exclude_file(&self) -> Result<PathBuf, GitError> {
+        let path = self.read(&["rev-parse", "--git-path", "info/exclude"])?;
+        Ok(self.root.join(path.trim_end_matches('\n')))
+    }
+
     /// Lets the repository overlook specum's own files.
     pub fn exclude_own_files(&self) -> Result<(), GitError> {
-        let dir = self.read(&["rev-parse", "--git-path", "info/exclude"])?;
-        let path = self.root.join(dir.trim_end_matches('\n'));
+        let path = self.exclude_file()?;
         let before = files::read_if_there(&path, 1024 * 1024)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&before).into_owned();
         let missing: Vec<&str> =

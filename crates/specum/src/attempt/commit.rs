@@ -12,7 +12,7 @@ use specum_core::verify::{self, CommitRun, Failure};
 
 use super::judge::signals;
 use super::{AttemptError, History, Judged, Opened, Workspace};
-use crate::git;
+use crate::git::{self, GitError};
 
 /// A passed attempt whose commit is not recorded yet.
 #[derive(Debug)]
@@ -57,13 +57,23 @@ impl Workspace {
     pub fn complete_commits(&self) -> Result<(), AttemptError> {
         // Taking the lock completes the tick itself, which comes first.
         drop(self.store.lock()?);
-        if self.git.is_err() || History(&self.store.read_journal()?).uncommitted().is_none() {
+        let Ok(git) = &self.git else { return Ok(()) };
+        if History(&self.store.read_journal()?).uncommitted().is_none() {
             return Ok(());
         }
         // Whoever judged it may still be at it.
         let _turn = self.store.check_turn()?;
         while let Some(passed) = History(&self.store.read_journal()?).uncommitted() {
-            let judged = Judged::of_passed(&passed.opened, passed.changed.clone());
+            let opened = &passed.opened;
+            // Asked first: a git that cannot tell is not one that refuses.
+            if let Some(commit) =
+                git.commit_since(opened.head.as_deref(), &self.trailers(opened))?
+            {
+                let entry = Entry::Committed { task: opened.key.clone(), commit, left: Vec::new() };
+                self.store.lock()?.record(entry)?;
+                continue;
+            }
+            let judged = Judged::of_passed(opened, passed.changed.clone());
             self.commit(&passed, &judged)?;
         }
         Ok(())
@@ -89,9 +99,12 @@ impl Workspace {
                 self.remember(committed.status);
                 (id, CommitRun::Left(left))
             }
-            // Not the attempt's fault: whoever looks next makes the commit.
-            Err(error) if error.means_busy() => return Err(error.into()),
-            Err(error) => (None, CommitRun::Refused(error.to_string())),
+            Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
+                (None, CommitRun::Refused(error.to_string()))
+            }
+            // Not the attempt's fault: whoever looks next makes the commit, or
+            // finds it made.
+            Err(error) => return Err(error.into()),
         };
         if let Some(failure) = verify::after_commit(&run) {
             let signals = self.take_back(passed, judged, &failure)?;
@@ -139,7 +152,7 @@ impl Workspace {
     }
 
     fn message(&self, opened: &Opened) -> String {
-        let (spec, id, attempt) = (&self.spec.name, &opened.key.id, opened.attempt);
+        let (spec, id) = (&self.spec.name, &opened.key.id);
         let (subject, body) = match opened.fields().commit {
             Some(message) => (message, String::new()),
             None => {
@@ -147,6 +160,12 @@ impl Workspace {
                 (format!("chore({spec}): {id}"), format!("\n\n{title}"))
             }
         };
-        format!("{subject}{body}\n\nSpec: {spec}\nTask: {id}\nAttempt: {attempt}\n")
+        format!("{subject}{body}\n\n{}", self.trailers(opened))
+    }
+
+    /// What tells the commit of an attempt from every other.
+    fn trailers(&self, opened: &Opened) -> String {
+        let (spec, id, attempt) = (&self.spec.name, &opened.key.id, opened.attempt);
+        format!("Spec: {spec}\nTask: {id}\nAttempt: {attempt}\n")
     }
 }

@@ -178,10 +178,7 @@ impl<'a> History<'a> {
         let mut by_checks: Vec<&str> = Vec::new();
         for record in self.0 {
             match &record.entry {
-                Entry::Failed { task, changed, .. } => {
-                    left.retain(|(id, _)| *id != task.id);
-                    left.push((&task.id, changed));
-                }
+                Entry::Failed { task, changed, .. } => left.push((&task.id, changed)),
                 Entry::Committed { task, left: beside, .. } => {
                     left.retain(|(id, _)| *id != task.id);
                     by_checks.extend(beside.iter().map(String::as_str));
@@ -389,30 +386,47 @@ pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) ->
 }
 
 /// What was uncommitted before anybody worked at a task: what is so now, but
-/// for what a failed attempt at it has left.
+/// for what failed attempts at it have left. One that was worked elsewhere, or
+/// set aside, has not taken that away.
 pub(super) fn baseline(
     journal: &[Record],
     id: &str,
     dirty: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let mut left: Option<&[String]> = None;
+    let mut before: Option<&BTreeMap<String, String>> = None;
+    let mut left: Vec<&String> = Vec::new();
+    let (mut failed, mut cleared) = (None, None);
     for record in journal.iter().rev() {
         match &record.entry {
-            Entry::Passed { task, .. } if task.id == id && left.is_none() => break,
             Entry::Completed { .. } => break,
-            Entry::Failed { task, changed, .. } if task.id == id && left.is_none() => {
-                left = Some(changed);
+            Entry::Failed { task, attempt, changed, .. } if task.id == id => {
+                left.extend(changed);
+                failed = Some(attempt);
             }
-            Entry::Opened { task, dirty: before, .. } if task.id == id => {
-                let left = left.unwrap_or_default();
-                let stood = |(path, now): (&String, &String)| {
-                    let digest = if left.contains(path) { before.get(path)? } else { now };
-                    Some((path.clone(), digest.clone()))
-                };
-                return dirty.iter().filter_map(stood).collect();
+            // Unless its commit was refused, and so it has failed after all.
+            Entry::Passed { task, attempt, .. } if task.id == id && failed != Some(attempt) => {
+                break;
+            }
+            Entry::Cleared { task, attempt } if task.id == id => cleared = Some(attempt),
+            // With what it had changed, everything older was taken out.
+            Entry::Launched { task, attempt, beside: false, .. }
+                if task.id == id && cleared == Some(attempt) =>
+            {
+                break;
+            }
+            Entry::Opened { task, dirty, .. } if task.id == id => {
+                before.get_or_insert(dirty);
             }
             _ => {}
         }
     }
-    dirty.clone()
+    let Some(before) = before else { return dirty.clone() };
+    let stood = |(path, now): (&String, &String)| {
+        let digest = if left.contains(&path) { before.get(path)? } else { now };
+        Some((path.clone(), digest.clone()))
+    };
+    dirty.iter().filter_map(stood).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -323,7 +323,8 @@ impl Workspace {
             By::Run | By::OnTop if !owner::is_this_run(state) => {
                 Err(AttemptError::NotYours(self.spec.name.clone()))
             }
-            By::Executor(_) | By::Batch(_) | By::Verb | By::Run | By::OnTop => Ok(()),
+            By::Verb => self.refuse_beside_a_run(state),
+            By::Executor(_) | By::Batch(_) | By::Run | By::OnTop => Ok(()),
         }
     }
 

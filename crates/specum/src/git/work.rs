@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use super::{BOUNDS, Git, GitError, said};
-use crate::files::FileError;
+use crate::files::{self, FileError};
 use crate::process;
 
 /// One at a time: git reads what it knows of every worktree, and fails over one
 /// that is just being made or removed.
 static WORKTREES: Mutex<()> = Mutex::new(());
+
+/// How the directories of scratch indices are called.
+const SCRATCH_PREFIX: &str = "specum-index-";
 
 fn worktrees() -> MutexGuard<'static, ()> {
     WORKTREES.lock().expect("no holder panics")
@@ -217,10 +220,35 @@ impl Git {
         self.write(&["update-ref", "-d", reference], &[])
     }
 
-    /// A place for an index that is nobody's.
+    /// A place for an index that is nobody's: where whoever comes after us finds
+    /// it if we are killed, and where that of a worktree goes with it.
     fn scratch_index(&self) -> Result<tempfile::TempDir, GitError> {
-        let made = tempfile::Builder::new().prefix("specum-index-").tempdir();
-        made.map_err(|error| FileError::new("create", &std::env::temp_dir(), error).into())
+        let dir = self.directory()?;
+        let made = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir_in(&dir);
+        made.map_err(|error| FileError::new("create a directory in", &dir, error).into())
+    }
+
+    /// Removes what somebody has left who was killed while keeping work, or
+    /// while excluding our files. For whoever is alone in the tree.
+    pub fn remove_scratch(&self) -> Result<(), GitError> {
+        let dir = self.directory()?;
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(SCRATCH_PREFIX) {
+                let path = entry.path();
+                std::fs::remove_dir_all(&path)
+                    .map_err(|error| FileError::new("remove", &path, error))?;
+            }
+        }
+        match self.exclude_file()?.parent() {
+            Some(info) => Ok(files::remove_temporaries(info)?),
+            None => Ok(()),
+        }
+    }
+
+    /// git's own directory of this work tree.
+    fn directory(&self) -> Result<PathBuf, GitError> {
+        let dir = self.read(&["rev-parse", "--absolute-git-dir"])?;
+        Ok(PathBuf::from(dir.trim_end_matches('\n')))
     }
 
     fn write_in(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<String, GitError> {

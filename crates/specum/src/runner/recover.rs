@@ -27,7 +27,9 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     workspace.complete_commits()?;
     charge_lost(workspace)?;
     workspace.take_back_ticks()?;
+    workspace.store.lock()?.remove_temporaries()?;
     let Ok(git) = &workspace.git else { return Ok(()) };
+    git.remove_scratch()?;
     let journal = workspace.store.read_journal()?;
     let history = History(&journal);
     if let Some((task, paths)) = history.half_integrated() {

@@ -162,6 +162,13 @@ impl Locked<'_> {
         Ok(self.store.replace(&path, &edited(&now, &changes.retracted, &notes))?)
     }
 
+    /// Deletes what writers have left that were killed before their rename.
+    /// Under the lock nobody else writes here but a hook its memory; a hook
+    /// that loses it lets its host stop, and asks again at the next one.
+    pub fn remove_temporaries(&self) -> Result<(), StoreError> {
+        Ok(files::remove_temporaries(&self.store.dir)?)
+    }
+
     /// Completes the transaction that the journal ends with, if it does.
     pub(super) fn recover(&self) -> Result<(), StoreError> {
         let Some(changes) = self.unfinished()? else { return Ok(()) };

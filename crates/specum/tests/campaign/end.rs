@@ -15,19 +15,19 @@ use super::story::fault::{AtAgent, Edit, Fault};
 use super::story::plan::{Check, SHARED, Task};
 
 /// A file of the user's: its permissions and its content, or where it leads.
-pub(super) type Content = (u32, Vec<u8>);
+pub(crate) type Content = (u32, Vec<u8>);
 
 /// What is there before the first start and must be there after the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Before {
+pub(crate) struct Before {
     /// The user's files, by path.
-    pub(super) files: BTreeMap<String, Content>,
+    pub(crate) files: BTreeMap<String, Content>,
     /// What git says is changed, and what is staged.
-    pub(super) status: String,
+    pub(crate) status: String,
 }
 
 impl Before {
-    pub(super) fn of(stage: &Stage) -> io::Result<Before> {
+    pub(crate) fn of(stage: &Stage) -> io::Result<Before> {
         let mut files = BTreeMap::new();
         collect(&stage.root(), &stage.root(), &mut files)?;
         let status = stage.git(&["status", "--porcelain", "--untracked-files=all"])?;
@@ -62,23 +62,23 @@ fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, Content>) -> io
 
 /// A commit behind the first one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Commit {
+pub(crate) struct Commit {
     /// The tasks that it says it is about.
-    pub(super) tasks: Vec<String>,
+    pub(crate) tasks: Vec<String>,
     /// What it changes.
-    pub(super) paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
 }
 
 /// A task that had to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) id: String,
+pub(crate) struct Asked {
+    pub(crate) id: String,
     /// The file of its own, and its content.
-    pub(super) file: Option<(String, String)>,
+    pub(crate) file: Option<(String, String)>,
     /// The line that it had to add to the shared file.
-    pub(super) line: Option<String>,
+    pub(crate) line: Option<String>,
     /// Whether its check can be run, and leaves evidence.
-    pub(super) checked: bool,
+    pub(crate) checked: bool,
 }
 
 impl Asked {
@@ -91,31 +91,31 @@ impl Asked {
 
 /// Everything that the invariants look at.
 #[derive(Debug, Clone, Default)]
-pub(super) struct End {
-    pub(super) asked: Vec<Asked>,
+pub(crate) struct End {
+    pub(crate) asked: Vec<Asked>,
     /// The plan as the user, or a person after that, has written it.
-    pub(super) meant: Vec<u8>,
-    pub(super) plan: Vec<u8>,
-    pub(super) progress: String,
-    pub(super) journal: Vec<Value>,
-    pub(super) commits: Vec<Commit>,
+    pub(crate) meant: Vec<u8>,
+    pub(crate) plan: Vec<u8>,
+    pub(crate) progress: String,
+    pub(crate) journal: Vec<Value>,
+    pub(crate) commits: Vec<Commit>,
     /// The files in the tree that tasks have left, by path.
-    pub(super) work: BTreeMap<String, Vec<u8>>,
-    pub(super) shared: String,
+    pub(crate) work: BTreeMap<String, Vec<u8>>,
+    pub(crate) shared: String,
     /// The tasks whose check has passed, by the evidence it has left.
-    pub(super) evidence: BTreeSet<String>,
-    pub(super) before: Before,
-    pub(super) after: Before,
-    pub(super) worktrees: Vec<String>,
+    pub(crate) evidence: BTreeSet<String>,
+    pub(crate) before: Before,
+    pub(crate) after: Before,
+    pub(crate) worktrees: Vec<String>,
     /// Every reference.
-    pub(super) references: Vec<String>,
-    pub(super) processes: Vec<String>,
+    pub(crate) references: Vec<String>,
+    pub(crate) processes: Vec<String>,
     /// Files that only a run needs.
-    pub(super) leftovers: Vec<String>,
+    pub(crate) leftovers: Vec<String>,
 }
 
 impl End {
-    pub(super) fn of(
+    pub(crate) fn of(
         stage: &Stage,
         story: &Story,
         struck: &[bool],
@@ -158,14 +158,14 @@ impl End {
     }
 
     /// How many tasks are ticked.
-    pub(super) fn done(&self) -> usize {
+    pub(crate) fn done(&self) -> usize {
         let ticked = ticked(&self.plan);
         self.asked.iter().filter(|asked| ticked.contains(&asked.id)).count()
     }
 }
 
 /// The ids behind the ticked boxes at column 0.
-pub(super) fn ticked(plan: &[u8]) -> BTreeSet<String> {
+pub(crate) fn ticked(plan: &[u8]) -> BTreeSet<String> {
     let plan = String::from_utf8_lossy(plan);
     let id = |line: &str| Some(line.strip_prefix("- [x] ")?.split(' ').next()?.to_owned());
     plan.lines().filter_map(id).collect()
@@ -220,7 +220,7 @@ fn leftovers(stage: &Stage) -> Vec<String> {
 }
 
 /// What has to hold after every start, however it ended.
-pub(super) fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
+pub(crate) fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
     if ended.hangs {
         return Some(Broken { invariant: "ends", why: "a start had to be killed".to_owned() });
     }

@@ -9,16 +9,16 @@ use super::story::plan::SHARED;
 
 /// An invariant that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Broken {
-    pub(super) invariant: &'static str,
-    pub(super) why: String,
+pub(crate) struct Broken {
+    pub(crate) invariant: &'static str,
+    pub(crate) why: String,
 }
 
 /// A question; the answer is what does not hold.
 type Question = fn(&End) -> Option<String>;
 
 /// All of them, by name.
-pub(super) const ALL: [(&str, Question); 12] = [
+pub(crate) const ALL: [(&str, Question); 12] = [
     ("no-task-lost", no_task_lost),
     ("ticked-with-verdict", ticked_with_verdict),
     ("check-has-run", check_has_run),
@@ -34,7 +34,7 @@ pub(super) const ALL: [(&str, Question); 12] = [
 ];
 
 /// The first invariant that does not hold.
-pub(super) fn broken(end: &End) -> Option<Broken> {
+pub(crate) fn broken(end: &End) -> Option<Broken> {
     ALL.iter().find_map(|(invariant, question)| question(end).map(|why| Broken { invariant, why }))
 }
 
@@ -87,7 +87,10 @@ fn work_is_there(end: &End) -> Option<String> {
     if let Some(path) = end.work.keys().find(|path| !known.contains(path)) {
         return Some(format!("{path} is nobody's work"));
     }
-    let mut lines: Vec<&str> = end.shared.strip_prefix(SHARED_BEGINNING)?.lines().collect();
+    let Some(added) = end.shared.strip_prefix(SHARED_BEGINNING) else {
+        return Some(format!("{SHARED} has lost the user's own line: {:?}", end.shared));
+    };
+    let mut lines: Vec<&str> = added.lines().collect();
     lines.sort_unstable();
     let mut wanted: Vec<&str> =
         end.asked.iter().filter_map(|asked| asked.line.as_deref()).collect();

@@ -1,14 +1,9 @@
 //! The fault campaign: generated plans, worked by the real specum with a fake
 //! agent, under faults that follow from a seed. See `docs/proof/faults.md`.
 
-mod end;
-mod invariants;
-mod play;
-mod scripts;
+#[path = "runs.rs"]
+mod runs;
 mod shrink;
-mod stage;
-mod story;
-mod tally;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -16,11 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use self::play::{Played, play};
-use self::stage::Programs;
-use self::story::Story;
-use self::story::fault::Kind;
-use self::tally::Tally;
+use self::runs::play::{Played, play};
+use self::runs::stage::Programs;
+use self::runs::story::Story;
+use self::runs::story::fault::Kind;
+use self::runs::tally::Tally;
 
 const HELP: &str = "\
 Works generated plans with a fake agent under injected faults

@@ -14,21 +14,21 @@ use super::story::Story;
 use super::story::fault::{AtAgent, AtGit, AtStart, Fault};
 
 /// What became of a story.
-pub(super) struct Played {
+pub(crate) struct Played {
     /// How often specum was started.
-    pub(super) starts: usize,
+    pub(crate) starts: usize,
     /// How many tasks are done.
-    pub(super) done: usize,
+    pub(crate) done: usize,
     /// Which faults have struck, in the order of the story.
-    pub(super) struck: Vec<bool>,
+    pub(crate) struck: Vec<bool>,
     /// What does not hold, if anything.
-    pub(super) broken: Option<Broken>,
+    pub(crate) broken: Option<Broken>,
     /// Where everything lies, if something does not hold.
-    pub(super) kept: Option<PathBuf>,
+    pub(crate) kept: Option<PathBuf>,
 }
 
 /// Plays a story to its end.
-pub(super) fn play(story: &Story) -> io::Result<Played> {
+pub(crate) fn play(story: &Story) -> io::Result<Played> {
     let stage = Stage::new(story)?;
     let before = Before::of(&stage)?;
     let mut play =

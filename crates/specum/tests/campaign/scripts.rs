@@ -9,7 +9,7 @@ use super::story::plan::{Marker, Task};
 
 /// The scripts of a story, by name. The name of one that is a fault's ends with
 /// a number.
-pub(super) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
+pub(crate) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
     let mut scripts = vec![
         ("claude".to_owned(), "play\n".to_owned()),
         ("git".to_owned(), format!("pass {real_git}\n")),
@@ -40,7 +40,7 @@ pub(super) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
 
 /// The name of the script that a fault puts in the place of the usual one. When
 /// it has been played, `<name>.called` is there.
-pub(super) fn script_name(fault: &Fault) -> Option<String> {
+pub(crate) fn script_name(fault: &Fault) -> Option<String> {
     match fault {
         Fault::Start { .. } => None,
         Fault::Git { call, .. } => Some(format!("git.{call}")),

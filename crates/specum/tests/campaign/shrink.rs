@@ -3,16 +3,16 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::play::{Played, play};
-use super::story::Story;
-use super::story::fault::Fault;
+use super::runs::play::{Played, play};
+use super::runs::story::Story;
+use super::runs::story::fault::{AtStart, Fault};
 
 /// How long shorter stories are looked for.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Leaves out faults, then tasks, and lets the others strike earlier, as long as
 /// the same invariant breaks. Gives what breaks, and how.
-pub(super) fn shrink(
+pub(crate) fn shrink(
     story: Story,
     played: Played,
     mut tell: impl FnMut(&str),
@@ -63,7 +63,7 @@ fn smaller(story: &Story) -> Vec<Story> {
         }
     }
     for n in 0..story.faults.len() {
-        let earlier: Option<Fault> = story.faults[n].earlier();
+        let earlier: Option<Fault> = earlier(&story.faults[n]);
         all.extend(earlier.map(|fault| {
             let mut smaller = story.clone();
             smaller.faults[n] = fault;
@@ -76,4 +76,28 @@ fn smaller(story: &Story) -> Vec<Story> {
         all.push(plain);
     }
     all
+}
+
+/// The same fault at an earlier event, if there is one.
+fn earlier(fault: &Fault) -> Option<Fault> {
+    let half = |number: u64| (number > 1).then_some(number / 2);
+    Some(match fault.clone() {
+        Fault::Start { start, how } => {
+            let how = match how {
+                AtStart::Killed { point } => AtStart::Killed { point: half(point)? },
+                AtStart::Torn { write } => AtStart::Torn { write: half(write)? },
+                AtStart::Full { first, last } if last > first => {
+                    AtStart::Full { first, last: first + (last - first) / 2 }
+                }
+                AtStart::Full { first, .. } => {
+                    AtStart::Full { first: half(first)?, last: half(first)? }
+                }
+                AtStart::Clock { look, seconds } => AtStart::Clock { look: half(look)?, seconds },
+                AtStart::SmallFiles { .. } | AtStart::Twice => return None,
+            };
+            Fault::Start { start, how }
+        }
+        Fault::Git { call, how } => Fault::Git { call: half(call)?, how },
+        Fault::Agent { .. } => return None,
+    })
 }

@@ -19,9 +19,9 @@ use super::story::fault::{AtStart, Fault};
 use super::story::plan::{self, SHARED};
 
 /// The spec's folder.
-pub(super) const SPEC: &str = "specs/plan";
+pub(crate) const SPEC: &str = "specs/plan";
 /// What the shared file begins with.
-pub(super) const SHARED_BEGINNING: &str = "the user's own first line\n";
+pub(crate) const SHARED_BEGINNING: &str = "the user's own first line\n";
 /// A start that takes longer hangs.
 const LONGEST_START: Duration = Duration::from_secs(90);
 /// Whom nothing belongs to: root may write what is read-only, so it is not root
@@ -29,12 +29,12 @@ const LONGEST_START: Duration = Duration::from_secs(90);
 const NOBODY: u32 = 65_534;
 
 /// The programs of the campaign, where whoever plays may run them.
-pub(super) struct Programs {
+pub(crate) struct Programs {
     specum: PathBuf,
     agent: PathBuf,
     person: PathBuf,
     /// The real one.
-    pub(super) git: PathBuf,
+    pub(crate) git: PathBuf,
     /// Who plays, if it is not us.
     user: Option<u32>,
     _place: Option<tempfile::TempDir>,
@@ -42,7 +42,7 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Found once.
-    pub(super) fn get() -> &'static Programs {
+    pub(crate) fn get() -> &'static Programs {
         static PROGRAMS: OnceLock<Programs> = OnceLock::new();
         PROGRAMS.get_or_init(|| Programs::find().expect("the programs of the campaign"))
     }
@@ -74,7 +74,7 @@ impl Programs {
     }
 
     /// Whether files can be made read-only for whoever plays.
-    pub(super) fn can_be_kept_out(&self) -> bool {
+    pub(crate) fn can_be_kept_out(&self) -> bool {
         self.user.is_some() || !rustix::process::geteuid().is_root()
     }
 }
@@ -87,7 +87,7 @@ fn can_play_as_nobody() -> bool {
 }
 
 /// A place for one run.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     place: tempfile::TempDir,
     base: PathBuf,
     programs: &'static Programs,
@@ -99,17 +99,17 @@ pub(super) struct Stage {
 
 /// What a start came to.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// None: a signal, or it hangs.
-    pub(super) code: Option<i32>,
-    pub(super) signal: Option<i32>,
-    pub(super) hangs: bool,
-    pub(super) said: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) hangs: bool,
+    pub(crate) said: String,
 }
 
 impl Stage {
     /// Everything as it is before the first start.
-    pub(super) fn new(story: &Story) -> io::Result<Stage> {
+    pub(crate) fn new(story: &Story) -> io::Result<Stage> {
         let programs = Programs::get();
         let in_memory = tempfile::Builder::new().prefix("campaign-").tempdir_in("/dev/shm");
         let place = in_memory.or_else(|_| tempfile::tempdir())?;
@@ -199,20 +199,20 @@ impl Stage {
         Command::new("chown").args(["-R", "-h", &owner]).arg(&self.base).status().map(drop)
     }
 
-    pub(super) fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.base.join("project")
     }
 
-    pub(super) fn base(&self) -> &Path {
+    pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
-    pub(super) fn plan(&self) -> PathBuf {
+    pub(crate) fn plan(&self) -> PathBuf {
         self.root().join(SPEC).join("tasks.md")
     }
 
     /// The plan as a person has seen it last.
-    pub(super) fn seen_plan(&self) -> PathBuf {
+    pub(crate) fn seen_plan(&self) -> PathBuf {
         self.base.join("stage/plan")
     }
 
@@ -248,7 +248,7 @@ impl Stage {
     }
 
     /// The real git, which must not fail.
-    pub(super) fn git(&self, args: &[&str]) -> io::Result<String> {
+    pub(crate) fn git(&self, args: &[&str]) -> io::Result<String> {
         let output = self.command(&self.programs.git).args(args).output()?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -258,14 +258,14 @@ impl Stage {
     }
 
     /// A verb that a person types between two starts.
-    pub(super) fn specum(&self, args: &[&str]) -> io::Result<Ended> {
+    pub(crate) fn specum(&self, args: &[&str]) -> io::Result<Ended> {
         let mut command = self.command(&self.programs.specum);
         command.args(args);
         wait(command)
     }
 
     /// `specum run`, with what is to happen to this start.
-    pub(super) fn start(&self, how: Option<AtStart>) -> io::Result<Ended> {
+    pub(crate) fn start(&self, how: Option<AtStart>) -> io::Result<Ended> {
         let mut command = self.command(&self.programs.specum);
         let twice = how == Some(AtStart::Twice);
         match how {
@@ -306,12 +306,12 @@ impl Stage {
     }
 
     /// Keeps the place, and tells where it is.
-    pub(super) fn keep(self) -> PathBuf {
+    pub(crate) fn keep(self) -> PathBuf {
         self.place.keep()
     }
 
     /// What is still running of this run: whatever has its home.
-    pub(super) fn processes(&self) -> Vec<(u32, String)> {
+    pub(crate) fn processes(&self) -> Vec<(u32, String)> {
         let home = format!("HOME={}", self.base.join("home").display());
         let is_ours = |environment: &[u8]| {
             environment.split(|byte| *byte == 0).any(|entry| entry == home.as_bytes())
@@ -327,7 +327,7 @@ impl Stage {
     }
 
     /// Ends whatever is still running, when nothing more is to be learned.
-    pub(super) fn end_processes(&self) {
+    pub(crate) fn end_processes(&self) {
         for (pid, _) in self.processes() {
             let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
             if let Some(pid) = pid {

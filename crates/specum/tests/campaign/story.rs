@@ -3,8 +3,8 @@
 //! a fault strikes at an event, never at a time.
 
 mod draw;
-pub(super) mod fault;
-pub(super) mod plan;
+pub(crate) mod fault;
+pub(crate) mod plan;
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ use self::plan::{Layout, Task};
 
 /// Everything that a run needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Story {
-    pub(super) seed: u64,
-    pub(super) layout: Layout,
-    pub(super) tasks: Vec<Task>,
-    pub(super) faults: Vec<Fault>,
+pub(crate) struct Story {
+    pub(crate) seed: u64,
+    pub(crate) layout: Layout,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) faults: Vec<Fault>,
 }
 
 /// The most faults of one story.
@@ -28,7 +28,7 @@ const MOST_FAULTS: usize = 5;
 
 impl Story {
     /// The story of a seed, with faults of these kinds.
-    pub(super) fn from_seed(seed: u64, kinds: &[Kind]) -> Story {
+    pub(crate) fn from_seed(seed: u64, kinds: &[Kind]) -> Story {
         // Neighbouring seeds would begin with similar numbers.
         let mut rng = Rng::with_seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let layout = Layout::draw(&mut rng);

@@ -9,9 +9,9 @@ use super::story::fault::Kind;
 
 /// What a campaign came to.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) runs: usize,
-    pub(super) failed: usize,
+pub(crate) struct Tally {
+    pub(crate) runs: usize,
+    pub(crate) failed: usize,
     starts: usize,
     done: usize,
     /// By kind: how often it was planned, and how often it struck.
@@ -19,7 +19,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, story: &Story, played: &Played) {
+    pub(crate) fn add(&mut self, story: &Story, played: &Played) {
         self.runs += 1;
         self.failed += usize::from(played.broken.is_some());
         self.starts += played.starts;
@@ -32,7 +32,7 @@ impl Tally {
     }
 
     /// How often a kind of fault has struck.
-    pub(super) fn struck(&self, kind: Kind) -> usize {
+    pub(crate) fn struck(&self, kind: Kind) -> usize {
         self.faults.get(&kind).map_or(0, |(_, struck)| *struck)
     }
 }

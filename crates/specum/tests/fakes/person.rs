@@ -4,9 +4,10 @@
 //! the plan `PERSON_PLAN`, as an editor does: read, change, write beside it,
 //! rename. What the person has then seen lies in `plan` on the stage
 //! `FAKE_AGENT`, from which a task to be added is taken, `append.8.1`.
-//! `person tear` cuts the end off the journal beside the plan.
+//! `person tear` leaves half a record at the end of the journal beside the plan.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 type Lines = Vec<Vec<u8>>;
@@ -84,11 +85,9 @@ fn append(lines: &mut Lines, block: &[u8]) {
     lines.splice(at..at, block.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
 }
 
-/// Cuts the last line of a file in two, if it has one.
+/// Leaves the beginning of a record at the end of a journal, as a writer does
+/// that the power leaves in the middle of it.
 fn tear(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    let text = fs::read(path)?;
-    let whole = text.len().saturating_sub(1);
-    let begin = text[..whole].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let file = fs::File::options().write(true).open(path)?;
-    Ok(file.set_len(((begin + text.len()) / 2) as u64)?)
+    let mut journal = fs::File::options().append(true).open(path)?;
+    Ok(journal.write_all(b"{\"v\":1,\"at\":\"2026-01-01T00:00:00.000Z\",\"event\":\"pas")?)
 }

@@ -57,6 +57,8 @@ mod stop;
 /// Whatever stands in the files and comes in by the pipe.
 mod bad_input;
 
+/// Generated plans under injected faults, in short.
+mod campaign;
 /// What docs/security.md claims.
 mod security;
 

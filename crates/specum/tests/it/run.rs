@@ -191,4 +191,14 @@ fn nothing_is_left(world: &World) {
     assert_eq!(left, [""; 0], "references");
     assert_eq!(world.git(&["status", "--porcelain"]), "", "the tree");
     assert!(!world.path(".git/index.lock").exists(), "a lock");
+    for dir in ["specs/test-spec", ".git", ".git/info"] {
+        let entries = fs::read_dir(world.path(dir)).unwrap().flatten();
+        let is_ours =
+            |name: &String| name.starts_with(".ralph-tmp-") || name.starts_with("specum-index-");
+        let left: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(is_ours)
+            .collect();
+        assert_eq!(left, [""; 0], "temporary files in {dir}");
+    }
 }

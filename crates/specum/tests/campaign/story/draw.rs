@@ -20,14 +20,14 @@ const VERBS: [&str; 7] = [
 ];
 
 /// Draws faults for a plan.
-pub(super) struct Lot<'l> {
-    pub(super) tasks: &'l [Task],
-    pub(super) rng: &'l mut Rng,
+pub(crate) struct Lot<'l> {
+    pub(crate) tasks: &'l [Task],
+    pub(crate) rng: &'l mut Rng,
 }
 
 impl Lot<'_> {
     /// A fault of a kind.
-    pub(super) fn fault(&mut self, kind: Kind) -> Fault {
+    pub(crate) fn fault(&mut self, kind: Kind) -> Fault {
         let size = self.tasks.len() as u64 + 1;
         match kind {
             Kind::KillSpecum if self.one_in(5) => self.agent(AtAgent::Slays, Task::needs_agent),

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The kinds of faults, as they are named on the command line and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum Kind {
+pub(crate) enum Kind {
     KillSpecum,
     KillAgent,
     FullDisk,
@@ -22,7 +22,7 @@ pub(in super::super) enum Kind {
 }
 
 impl Kind {
-    pub(in super::super) const ALL: [Kind; 14] = [
+    pub(crate) const ALL: [Kind; 14] = [
         Kind::KillSpecum,
         Kind::KillAgent,
         Kind::FullDisk,
@@ -39,7 +39,7 @@ impl Kind {
         Kind::Interrupt,
     ];
 
-    pub(in super::super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::KillSpecum => "kill-specum",
             Kind::KillAgent => "kill-agent",
@@ -61,7 +61,7 @@ impl Kind {
 
 /// Something that goes wrong, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum Fault {
+pub(crate) enum Fault {
     /// A start of specum does not go well.
     Start { start: usize, how: AtStart },
     /// A call of git, counted over all starts.
@@ -72,7 +72,7 @@ pub(in super::super) enum Fault {
 
 /// What happens to a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum AtStart {
+pub(crate) enum AtStart {
     /// It is killed at its nth fail point.
     Killed { point: u64 },
     /// It is killed in the middle of its nth write.
@@ -89,7 +89,7 @@ pub(in super::super) enum AtStart {
 
 /// What happens to a call of git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum AtGit {
+pub(crate) enum AtGit {
     /// It does nothing and says so.
     Fails,
     /// It does its work and says that it has not.
@@ -104,7 +104,7 @@ pub(in super::super) enum AtGit {
 
 /// What an agent does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum AtAgent {
+pub(crate) enum AtAgent {
     /// Is killed before it has done anything.
     Killed,
     /// Is killed in the middle.
@@ -129,13 +129,13 @@ pub(in super::super) enum AtAgent {
     Slays,
     /// Sends specum this signal.
     Signals(&'static str),
-    /// The end of the journal is cut off meanwhile.
+    /// Half a record is left at the end of the journal meanwhile.
     TearsJournal,
 }
 
 /// What a person does to the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum Edit {
+pub(crate) enum Edit {
     /// Adds a task at the end.
     Append(String),
     /// Writes another title.
@@ -150,7 +150,7 @@ pub(in super::super) enum Edit {
 
 impl Edit {
     /// As `person` reads it.
-    pub(in super::super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self {
             Edit::Append(id) => format!("append {id}"),
             Edit::Retitle(id) => format!("retitle {id}"),
@@ -162,7 +162,7 @@ impl Edit {
 }
 
 impl Fault {
-    pub(in super::super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Fault::Start { how, .. } => match how {
                 AtStart::Killed { .. } => Kind::KillSpecum,
@@ -192,7 +192,7 @@ impl Fault {
 
     /// Whether two faults cannot both be: they want the same event, or do the
     /// same thing to the plan.
-    pub(super) fn excludes(&self, other: &Fault) -> bool {
+    pub(crate) fn excludes(&self, other: &Fault) -> bool {
         match (self, other) {
             (Fault::Start { start: one, .. }, Fault::Start { start: other, .. }) => one == other,
             (Fault::Git { call: one, .. }, Fault::Git { call: other, .. }) => one == other,
@@ -205,32 +205,6 @@ impl Fault {
             }
             _ => false,
         }
-    }
-
-    /// The same at an earlier event, if there is one.
-    pub(in super::super) fn earlier(&self) -> Option<Fault> {
-        let half = |number: u64| (number > 1).then_some(number / 2);
-        Some(match self.clone() {
-            Fault::Start { start, how } => {
-                let how = match how {
-                    AtStart::Killed { point } => AtStart::Killed { point: half(point)? },
-                    AtStart::Torn { write } => AtStart::Torn { write: half(write)? },
-                    AtStart::Full { first, last } if last > first => {
-                        AtStart::Full { first, last: first + (last - first) / 2 }
-                    }
-                    AtStart::Full { first, .. } => {
-                        AtStart::Full { first: half(first)?, last: half(first)? }
-                    }
-                    AtStart::Clock { look, seconds } => {
-                        AtStart::Clock { look: half(look)?, seconds }
-                    }
-                    AtStart::SmallFiles { .. } | AtStart::Twice => return None,
-                };
-                Fault::Start { start, how }
-            }
-            Fault::Git { call, how } => Fault::Git { call: half(call)?, how },
-            Fault::Agent { .. } => return None,
-        })
     }
 }
 

@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 /// How a task is worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Marker {
+pub(crate) enum Marker {
     /// In sequence.
     Alone,
     /// `[P]`.
@@ -18,7 +18,7 @@ pub(in super::super) enum Marker {
 
 /// What a task leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Work {
+pub(crate) enum Work {
     /// A file of its own.
     File,
     /// One whose name needs care.
@@ -31,7 +31,7 @@ pub(in super::super) enum Work {
 
 /// How its check is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Check {
+pub(crate) enum Check {
     /// A code span.
     Span,
     /// A code span and what it is to print.
@@ -44,37 +44,37 @@ pub(in super::super) enum Check {
 
 /// A task of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Task {
-    pub(in super::super) id: String,
-    pub(in super::super) marker: Marker,
-    pub(in super::super) work: Work,
-    pub(in super::super) check: Check,
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) marker: Marker,
+    pub(crate) work: Work,
+    pub(crate) check: Check,
     /// Whether it names its commit.
-    pub(in super::super) commit: bool,
+    pub(crate) commit: bool,
     /// The phase it stands in.
-    pub(in super::super) phase: usize,
+    pub(crate) phase: usize,
 }
 
 /// What the plan looks like, and what the user has in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Layout {
+pub(crate) struct Layout {
     /// Lines end as on Windows.
-    pub(in super::super) crlf: bool,
+    pub(crate) crlf: bool,
     /// Between the tasks stands what looks like tasks.
-    pub(in super::super) noise: bool,
+    pub(crate) noise: bool,
     /// The user has changes that are not committed.
-    pub(in super::super) dirty: bool,
+    pub(crate) dirty: bool,
     /// How many agents work at once.
-    pub(in super::super) jobs: usize,
+    pub(crate) jobs: usize,
     /// How often a task is tried.
-    pub(in super::super) attempts: usize,
+    pub(crate) attempts: usize,
 }
 
 /// The file of the user's to which tasks add lines.
-pub(in super::super) const SHARED: &str = "shared.txt";
+pub(crate) const SHARED: &str = "shared.txt";
 
 impl Layout {
-    pub(super) fn draw(rng: &mut Rng) -> Layout {
+    pub(crate) fn draw(rng: &mut Rng) -> Layout {
         Layout {
             crlf: rng.u8(0..5) == 0,
             noise: rng.bool(),
@@ -86,7 +86,7 @@ impl Layout {
 }
 
 /// A few tasks, at least one of them in sequence.
-pub(super) fn draw(rng: &mut Rng) -> Vec<Task> {
+pub(crate) fn draw(rng: &mut Rng) -> Vec<Task> {
     let mut tasks = vec![Task::draw(Marker::Alone, "1.1".to_owned(), 1, rng)];
     let (mut phase, mut number, mut checks) = (1, 1, 0);
     while tasks.len() < 8 && rng.u8(0..5) > 0 {
@@ -131,18 +131,18 @@ impl Task {
     }
 
     /// A task that a person adds in the middle.
-    pub(in super::super) fn added(id: &str) -> Task {
+    pub(crate) fn added(id: &str) -> Task {
         let (marker, work, check) = (Marker::Alone, Work::File, Check::Span);
         Task { id: id.to_owned(), marker, work, check, commit: false, phase: 0 }
     }
 
     /// Whether an agent is started for it even if nothing goes wrong.
-    pub(super) fn needs_agent(&self) -> bool {
+    pub(crate) fn needs_agent(&self) -> bool {
         self.work != Work::Nothing
     }
 
     /// The file it leaves, if it is its own.
-    pub(in super::super) fn file(&self) -> Option<String> {
+    pub(crate) fn file(&self) -> Option<String> {
         match self.work {
             Work::File => Some(format!("out/{}.txt", self.id)),
             Work::OddFile => Some(format!("out/{} ä/it's [odd] *.txt", self.id)),
@@ -151,7 +151,7 @@ impl Task {
     }
 
     /// The line that its work comes to.
-    pub(in super::super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         format!("done {}", self.id)
     }
 
@@ -161,11 +161,14 @@ impl Task {
     }
 
     /// The shell command that does the work, and may have been done before.
-    pub(in super::super) fn doing(&self) -> String {
+    pub(crate) fn doing(&self) -> String {
         let (line, place) = (self.line(), self.place());
         match self.work {
             Work::Nothing => "true".to_owned(),
-            Work::Shared => format!("grep -qx '{line}' {place} || echo '{line}' >> {place}"),
+            // What somebody before has left halfway goes.
+            Work::Shared => format!(
+                "grep -qx '{line}' {place} || {{ sed -i '/^half$/d' {place}; echo '{line}' >> {place}; }}"
+            ),
             Work::File | Work::OddFile => {
                 format!("mkdir -p \"$(dirname {place})\" && echo '{line}' > {place}")
             }
@@ -173,7 +176,7 @@ impl Task {
     }
 
     /// The shell command that does half of it.
-    pub(in super::super) fn doing_half(&self) -> String {
+    pub(crate) fn doing_half(&self) -> String {
         self.doing().replace(&format!("echo '{}'", self.line()), "echo 'half'")
     }
 
@@ -187,7 +190,7 @@ impl Task {
     }
 
     /// The task as it stands in the plan, before any change of line endings.
-    pub(in super::super) fn block(&self) -> String {
+    pub(crate) fn block(&self) -> String {
         let marker = match self.marker {
             Marker::Alone => "",
             Marker::Beside => "[P] ",
@@ -216,7 +219,7 @@ impl Task {
 }
 
 /// The task file.
-pub(in super::super) fn render(layout: Layout, tasks: &[Task]) -> Vec<u8> {
+pub(crate) fn render(layout: Layout, tasks: &[Task]) -> Vec<u8> {
     let mut text = "# The plan\n\nSome words ahead.\n".to_owned();
     let mut phase = 0;
     for task in tasks {

@@ -51,6 +51,22 @@ impl Held {
 }
 
 #[test]
+fn nobody_ends_an_attempt_that_a_run_works() {
+    let mut held = Held::with("- [ ] 1.1 a\n", HELD);
+    for verb in ["finish", "fail"] {
+        let refused = held.world.specum_with(&[verb, "1.1"], b"not done");
+        assert!(refused.exits(5).stderr.contains("stop it there first"), "{}", refused.stderr);
+    }
+    held.open();
+    assert_eq!(held.end(), Some(0));
+    assert_eq!(
+        held.world.git(&["log", "-1", "--name-only", "--format=", "--", "1.1.txt"]),
+        "1.1.txt\n"
+    );
+    nothing_is_left(&held.world);
+}
+
+#[test]
 fn two_runs_do_not_work_one_spec() {
     let mut held = Held::with(TWO, HELD);
     let pid = held.run.id().to_string();

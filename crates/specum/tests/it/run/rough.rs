@@ -133,6 +133,22 @@ fn a_refused_commit_is_a_failure_with_a_name() {
 }
 
 #[test]
+fn a_commit_that_is_made_counts_although_git_fails_right_behind_it() {
+    let world = planned("- [ ] 1.1 a\n  ```sh\n  echo 1 > one\n  ```\n");
+    let hook = world.path(".git/hooks/post-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\ncp .git/config $HOME/config\necho '[' >> .git/config\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let ended = run(&world, &[]);
+    assert!(ended.exits(1).stderr.contains("bad config"), "{}", ended.stderr);
+    fs::copy(world.home().join("config"), world.path(".git/config")).unwrap();
+    fs::remove_file(hook).unwrap();
+    run(&world, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1"], "and no second time");
+    nothing_is_left(&world);
+}
+
+#[test]
 fn what_a_check_leaves_behind_does_not_keep_the_next_run_out() {
     let world = planned("- [ ] 1.1 a\n  - **Verify**: `touch coverage`\n- [ ] 1.2 b\n");
     run(&world, &["--only", "1.1"]).exits(0);

@@ -1,0 +1,76 @@
+//! What stood in the tree before anybody worked at a task.
+
+use serde_json::json;
+use specum_core::journal;
+
+use super::*;
+
+/// A journal of attempts at 1.1.
+fn story(events: &[serde_json::Value]) -> Vec<Record> {
+    let line = |event: &serde_json::Value| {
+        let mut record = json!({"v": 1, "at": "", "task": {"id": "1.1", "title": "a"}});
+        for (name, value) in event.as_object().unwrap() {
+            record[name] = value.clone();
+        }
+        format!("{record}\n")
+    };
+    journal::parse(events.iter().map(line).collect::<String>().as_bytes())
+}
+
+fn opened(attempt: u64) -> serde_json::Value {
+    json!({"event": "opened", "attempt": attempt, "block": "- [ ] 1.1 a\n", "dirty": {"mine": "1"}})
+}
+
+fn launched(attempt: u64, beside: bool) -> serde_json::Value {
+    json!({"event": "launched", "attempt": attempt, "agent": "script", "beside": beside})
+}
+
+fn failed(attempt: u64, changed: &[&str]) -> serde_json::Value {
+    json!({"event": "failed", "attempt": attempt, "changed": changed, "reasons": []})
+}
+
+/// Whose `made` is when the next attempt begins, if it is in the tree.
+fn is_the_users(events: &[serde_json::Value]) -> bool {
+    let journal = story(events);
+    assert_eq!(journal.len(), events.len(), "every record is one");
+    let dirty = ["mine", "made"].map(|path| (path.to_owned(), "1".to_owned())).into();
+    let before = baseline(&journal, "1.1", &dirty);
+    assert!(before.contains_key("mine"));
+    before.contains_key("made")
+}
+
+#[test]
+fn what_a_failed_attempt_has_left_is_its_tasks() {
+    assert!(is_the_users(&[]));
+    assert!(!is_the_users(&[opened(1), failed(1, &["made"])]));
+}
+
+#[test]
+fn it_stays_so_when_a_later_attempt_elsewhere_comes_to_nothing() {
+    let tree = [opened(1), failed(1, &["made"]), opened(2), launched(2, true)];
+    let set_aside = json!({"event": "set-aside", "attempt": 2, "reasons": []});
+    let cleared = json!({"event": "cleared", "attempt": 2});
+    for end in [failed(2, &[]), set_aside, cleared] {
+        assert!(!is_the_users(&[&tree[..], std::slice::from_ref(&end)].concat()), "{end}");
+    }
+}
+
+#[test]
+fn what_was_put_away_and_comes_back_is_the_users() {
+    let cleared = json!({"event": "cleared", "attempt": 2});
+    assert!(is_the_users(&[
+        opened(1),
+        failed(1, &["made"]),
+        opened(2),
+        launched(2, false),
+        cleared
+    ]));
+}
+
+#[test]
+fn a_commit_ends_it_and_a_refused_one_does_not() {
+    let passed = json!({"event": "passed", "attempt": 1});
+    assert!(!is_the_users(&[opened(1), passed.clone(), failed(1, &["made"])]));
+    let again = json!({"event": "passed", "attempt": 2});
+    assert!(is_the_users(&[opened(1), failed(1, &["made"]), opened(2), again]));
+}
