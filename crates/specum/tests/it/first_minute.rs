@@ -202,3 +202,66 @@ fn when_all_is_done_the_next_plan_is_named() {
     world.write("specs/later/tasks.md", PLAN);
     assert!(advice(&world, &["git"]).contains("specum switch later"));
 }
+
+/// Whether what was said names these words.
+#[track_caller]
+fn names(said: &Call, code: u8, words: &[&str]) {
+    let text = format!("{}{}", said.stdout, said.stderr);
+    said.exits(code);
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+}
+
+#[test]
+fn what_is_missing_on_the_machine_is_named_with_the_way_to_it() {
+    let world = not_begun(PLAN);
+    let without_git = path_of(&world, &["sh", "cat"]);
+    let newcomer = |path: &Path, args: &[&str]| as_newcomer(&world, path, &world.root, args);
+    names(&newcomer(&without_git, &["demo"]), 1, &["git cannot be started", "install it"]);
+    names(&newcomer(&without_git, &["doctor"]), 0, &["git is not on PATH", "git-scm.com"]);
+
+    let with_git = path_of(&world, &["sh", "cat", "git"]);
+    let agents = ["no agent is installed", "--agent-command", "specum demo"];
+    names(&newcomer(&with_git, &["run"]), 3, &agents);
+    names(&newcomer(&with_git, &["run", "--agent", "codex"]), 3, &["codex is not on PATH"]);
+    names(&newcomer(&with_git, &["plugin", "install"]), 1, &["claude is not on PATH", "--host"]);
+}
+
+#[test]
+fn what_was_mistyped_is_answered_with_what_may_have_been_meant() {
+    let world = not_begun(PLAN);
+    let meant = |args: &[&str], code: u8, word: &str| names(&world.specum(args), code, &[word]);
+    meant(&["stauts"], 2, "'status'");
+    meant(&["run", "--dryrun"], 2, "'--dry-run'");
+    meant(&["switch", "greting"], 3, "did you mean `greeting`?");
+    meant(&["switch", "zzz"], 3, "`specum list` shows all");
+    meant(&["run", "--agent", "cluade"], 2, "did you mean `claude`?");
+    meant(&["run", "--agent", "script", "--only", "9.9"], 3, "`specum status` lists them");
+}
+
+#[test]
+fn where_a_run_begins_is_told_if_its_commits_would_be_lost() {
+    let agent = ["run", "--agent-command", "cat > a.txt; echo TASK_COMPLETE"];
+    let world = not_begun(PLAN);
+    world.git(&["checkout", "--quiet", "--detach"]);
+    names(&world.specum(&agent), 0, &["HEAD is detached", "`git switch -c <name>`"]);
+
+    let nowhere = World::empty();
+    nowhere.write("specs/greeting/tasks.md", PLAN);
+    nowhere.write("specs/.current-spec", "greeting\n");
+    names(&nowhere.specum(&agent), 0, &["no commits will be made", "`git init` makes one"]);
+}
+
+#[test]
+fn somebody_whom_git_does_not_know_is_told_before_an_agent_is_paid() {
+    let world = not_begun(PLAN);
+    world.git(&["config", "--unset", "user.name"]);
+    world.git(&["config", "--unset", "user.email"]);
+    world.git(&["config", "user.useConfigOnly", "true"]);
+    let path = std::env::var_os("PATH").unwrap();
+    let run = ["run", "--agent-command", "touch started; echo TASK_COMPLETE"];
+    let said = as_newcomer(&world, Path::new(&path), &world.root, &run);
+    names(&said, 1, &["git config --global user.email", "git config --global user.name"]);
+    assert!(!world.path("started").exists());
+}
