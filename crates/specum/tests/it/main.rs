@@ -48,6 +48,9 @@ mod first_minute;
 /// What is packaged, installed and generated.
 mod packaging;
 
+/// What may come in as a dependency.
+mod dependencies;
+
 /// What the Stop hook answers, case by case.
 mod stop;
 
