@@ -11,8 +11,7 @@ use crate::world::{Call, World, call};
 
 const PLAN: &str = "- [ ] 1.1 Greet\n  - **Do**: greet\n  - **Files**: a.txt\n  - **Done when**: it greets\n  - **Verify**: `true`\n  - **Commit**: `feat: greet`\n";
 
-/// A PATH with these programs and nothing else. Agents are empty scripts: no
-/// test here starts one.
+/// A PATH with these programs and nothing else.
 fn path_of(world: &World, programs: &[&str]) -> PathBuf {
     let bin = world.home().join("bin");
     let _ = fs::remove_dir_all(&bin);
@@ -20,12 +19,10 @@ fn path_of(world: &World, programs: &[&str]) -> PathBuf {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     for program in programs {
         let real = std::env::split_paths(&inherited).map(|dir| dir.join(program));
-        match real.into_iter().find(|path| path.is_file()) {
-            Some(real) if *program != "claude" => symlink(real, bin.join(program)).unwrap(),
-            _ => {
-                symlink("/bin/true", bin.join(program)).unwrap();
-            }
-        }
+        let real = real.into_iter().find(|path| path.is_file());
+        // An agent is never started here; that it is there is enough.
+        let real = real.filter(|_| *program != "claude").unwrap_or_else(|| "/bin/sh".into());
+        symlink(real, bin.join(program)).unwrap();
     }
     bin
 }
