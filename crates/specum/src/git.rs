@@ -66,6 +66,12 @@ pub enum GitError {
         /// git's own words.
         message: String,
     },
+    /// There is no git to ask.
+    #[error("git cannot be started ({0}); install it, or put it on PATH")]
+    NotStarted(String),
+    /// There is no repository.
+    #[error("{} is in no git repository; `git init` makes one", .0.display())]
+    NoRepository(PathBuf),
     /// A file of the repository could not be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -81,10 +87,9 @@ impl GitError {
     /// Whether there is simply no repository, or no git to ask.
     pub fn means_no_repository(&self) -> bool {
         match self {
+            GitError::NotStarted(_) | GitError::NoRepository(_) => true,
             GitError::Said { message, .. } | GitError::Refused { message, .. } => {
-                message.contains("not a git repository")
-                    || message.contains("cannot change to")
-                    || message.starts_with("git: ")
+                message.contains("cannot change to")
             }
             GitError::File(_) => false,
         }
@@ -187,7 +192,13 @@ impl Git {
     /// The repository that a directory belongs to; the error says why there is
     /// none.
     pub fn open(dir: &Path) -> Result<Git, GitError> {
-        let root = Git { root: dir.to_owned() }.read(&["rev-parse", "--show-toplevel"])?;
+        let root = Git { root: dir.to_owned() }.read(&["rev-parse", "--show-toplevel"]);
+        let root = root.map_err(|error| match error {
+            GitError::Said { message, .. } if message.contains("not a git repository") => {
+                GitError::NoRepository(dir.to_owned())
+            }
+            other => other,
+        })?;
         Ok(Git { root: PathBuf::from(root.trim_end_matches('\n')) })
     }
 
@@ -401,7 +412,7 @@ impl Git {
 fn said(args: &[&str], run: &Run) -> GitError {
     let output = String::from_utf8_lossy(&run.output);
     let message = match &run.ended {
-        Ended::NotStarted(why) => why.clone(),
+        Ended::NotStarted(why) => return GitError::NotStarted(why.clone()),
         Ended::TimedOut(seconds) => format!("did not end within {seconds} s"),
         Ended::Code(_) | Ended::Signal(_) => output.trim().to_owned(),
     };

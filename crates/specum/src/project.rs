@@ -72,7 +72,7 @@ pub enum SpecError {
         paths: Vec<String>,
     },
     /// No spec has this name.
-    #[error("there is no spec `{name}`{}", .near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    #[error("there is no spec `{name}`; {}", .near.as_ref().map_or("`specum list` shows all".into(), |near| format!("did you mean `{near}`?")))]
     NotFound {
         /// The name.
         name: String,

@@ -304,8 +304,7 @@ fn work(
         agents,
         jobs: workspace.scope.max_parallel,
     });
-    if let Err(why) = &workspace.git {
-        let text = format!("no commits will be made, and groups run in sequence: {why}");
+    if let Some(text) = lost_commits(workspace)? {
         reporter.event(&RunEvent::Warning { text });
     }
     let stop = Stop::default();
@@ -354,4 +353,23 @@ fn release(
 
 fn millis_since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Why the commits of a run will not be where a person looks for them, and what
+/// to do about it.
+fn lost_commits(workspace: &Workspace) -> Result<Option<String>, GitError> {
+    let git = match &workspace.git {
+        Ok(git) => git,
+        Err(why) => {
+            let text = format!("no commits will be made, and groups run in sequence: {why}");
+            return Ok(Some(text));
+        }
+    };
+    let status = git.status()?;
+    let is_detached = status.head.is_some() && status.branch.is_none();
+    Ok(is_detached.then(|| {
+        "HEAD is detached: the commits of this run belong to no branch; `git switch -c <name>` \
+         gives them one"
+            .to_owned()
+    }))
 }

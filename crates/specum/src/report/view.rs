@@ -20,6 +20,17 @@ const FRAME: u128 = 100;
 /// about this much of it.
 const ROOM_FOR_BOTH: usize = 56;
 
+/// A time that nobody believes to the second.
+fn roughly(left: Duration) -> String {
+    match left.as_secs() {
+        0..55 => "less than 1 min".into(),
+        seconds => {
+            let minutes = Duration::from_secs(seconds.next_multiple_of(60));
+            format!("about {}", units::duration(minutes))
+        }
+    }
+}
+
 /// What the live view shows.
 #[derive(Debug, Default)]
 pub(super) struct View {
@@ -134,7 +145,7 @@ impl View {
         let head = format!("{}/{} ", self.done, self.total);
         let mut facts = vec![Part::new(units::clock(now.saturating_sub(self.began)), Tone::Normal)];
         if let Some(left) = self.estimate(now) {
-            facts.push(Part::new(format!("about {} left", units::duration(left)), Tone::Dim));
+            facts.push(Part::new(format!("{} left", roughly(left)), Tone::Dim));
         }
         let all = self.running.iter().fold(self.used, |sum, task| plus(sum, task.usage));
         facts.extend(usage_facts(all));
@@ -156,9 +167,7 @@ impl View {
         let waits = self.waiting.as_ref().map_or(Duration::ZERO, |w| now.saturating_sub(w.since));
         let worked = now.saturating_sub(self.began).saturating_sub(self.waited + waits);
         let whole = worked.checked_div(passed)?.checked_mul(open)?;
-        // Nobody believes the seconds.
-        let seconds = whole.as_secs();
-        (seconds > 0).then(|| Duration::from_secs(seconds.next_multiple_of(60)))
+        (whole.as_secs() > 0).then_some(whole)
     }
 
     fn find(&mut self, task: &TaskKey) -> Option<&mut Running> {

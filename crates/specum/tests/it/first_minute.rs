@@ -11,8 +11,7 @@ use crate::world::{Call, World, call};
 
 const PLAN: &str = "- [ ] 1.1 Greet\n  - **Do**: greet\n  - **Files**: a.txt\n  - **Done when**: it greets\n  - **Verify**: `true`\n  - **Commit**: `feat: greet`\n";
 
-/// A PATH with these programs and nothing else. Agents are empty scripts: no
-/// test here starts one.
+/// A PATH with these programs and nothing else.
 fn path_of(world: &World, programs: &[&str]) -> PathBuf {
     let bin = world.home().join("bin");
     let _ = fs::remove_dir_all(&bin);
@@ -20,12 +19,10 @@ fn path_of(world: &World, programs: &[&str]) -> PathBuf {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     for program in programs {
         let real = std::env::split_paths(&inherited).map(|dir| dir.join(program));
-        match real.into_iter().find(|path| path.is_file()) {
-            Some(real) if *program != "claude" => symlink(real, bin.join(program)).unwrap(),
-            _ => {
-                symlink("/bin/true", bin.join(program)).unwrap();
-            }
-        }
+        let real = real.into_iter().find(|path| path.is_file());
+        // An agent is never started here; that it is there is enough.
+        let real = real.filter(|_| *program != "claude").unwrap_or_else(|| "/bin/sh".into());
+        symlink(real, bin.join(program)).unwrap();
     }
     bin
 }
@@ -201,4 +198,67 @@ fn when_all_is_done_the_next_plan_is_named() {
     assert!(done.contains("the next plan"), "{done}");
     world.write("specs/later/tasks.md", PLAN);
     assert!(advice(&world, &["git"]).contains("specum switch later"));
+}
+
+/// Whether what was said names these words.
+#[track_caller]
+fn names(said: &Call, code: u8, words: &[&str]) {
+    let text = format!("{}{}", said.stdout, said.stderr);
+    said.exits(code);
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+}
+
+#[test]
+fn what_is_missing_on_the_machine_is_named_with_the_way_to_it() {
+    let world = not_begun(PLAN);
+    let without_git = path_of(&world, &["sh", "cat"]);
+    let newcomer = |path: &Path, args: &[&str]| as_newcomer(&world, path, &world.root, args);
+    names(&newcomer(&without_git, &["demo"]), 1, &["git cannot be started", "install it"]);
+    names(&newcomer(&without_git, &["doctor"]), 0, &["git is not on PATH", "git-scm.com"]);
+
+    let with_git = path_of(&world, &["sh", "cat", "git"]);
+    let agents = ["no agent is installed", "--agent-command", "specum demo"];
+    names(&newcomer(&with_git, &["run"]), 3, &agents);
+    names(&newcomer(&with_git, &["run", "--agent", "codex"]), 3, &["codex is not on PATH"]);
+    names(&newcomer(&with_git, &["plugin", "install"]), 1, &["claude is not on PATH", "--host"]);
+}
+
+#[test]
+fn what_was_mistyped_is_answered_with_what_may_have_been_meant() {
+    let world = not_begun(PLAN);
+    let meant = |args: &[&str], code: u8, word: &str| names(&world.specum(args), code, &[word]);
+    meant(&["stauts"], 2, "'status'");
+    meant(&["run", "--dryrun"], 2, "'--dry-run'");
+    meant(&["switch", "greting"], 3, "did you mean `greeting`?");
+    meant(&["switch", "zzz"], 3, "`specum list` shows all");
+    meant(&["run", "--agent", "cluade"], 2, "did you mean `claude`?");
+    meant(&["run", "--agent", "script", "--only", "9.9"], 3, "`specum status` lists them");
+}
+
+#[test]
+fn where_a_run_begins_is_told_if_its_commits_would_be_lost() {
+    let agent = ["run", "--agent-command", "cat > a.txt; echo TASK_COMPLETE"];
+    let world = not_begun(PLAN);
+    world.git(&["checkout", "--quiet", "--detach"]);
+    names(&world.specum(&agent), 0, &["HEAD is detached", "`git switch -c <name>`"]);
+
+    let nowhere = World::empty();
+    nowhere.write("specs/greeting/tasks.md", PLAN);
+    nowhere.write("specs/.current-spec", "greeting\n");
+    names(&nowhere.specum(&agent), 0, &["no commits will be made", "`git init` makes one"]);
+}
+
+#[test]
+fn somebody_whom_git_does_not_know_is_told_before_an_agent_is_paid() {
+    let world = not_begun(PLAN);
+    world.git(&["config", "--unset", "user.name"]);
+    world.git(&["config", "--unset", "user.email"]);
+    world.git(&["config", "user.useConfigOnly", "true"]);
+    let path = std::env::var_os("PATH").unwrap();
+    let run = ["run", "--agent-command", "touch started; echo TASK_COMPLETE"];
+    let said = as_newcomer(&world, Path::new(&path), &world.root, &run);
+    names(&said, 1, &["git config --global user.email", "git config --global user.name"]);
+    assert!(!world.path("started").exists());
 }

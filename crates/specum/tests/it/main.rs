@@ -51,6 +51,9 @@ mod first_minute;
 /// What is packaged, installed and generated.
 mod packaging;
 
+/// What may come in as a dependency.
+mod dependencies;
+
 /// What the Stop hook answers, case by case.
 mod stop;
 

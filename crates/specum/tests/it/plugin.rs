@@ -224,6 +224,63 @@ fn claude_code_uses_the_plugin_after_one_command() {
 }
 
 #[test]
+fn the_marketplace_of_the_repository_offers_what_the_binary_holds() {
+    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: PathBuf| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let mut repository = read(crate_root.join("../../.claude-plugin/marketplace.json"));
+    let inside = read(crate_root.join("marketplace/.claude-plugin/marketplace.json"));
+    let source = "./crates/specum/marketplace/plugins/ralph-specum";
+    assert_eq!(repository["plugins"][0]["source"], source);
+    repository["plugins"][0]["source"] = json!("./plugins/ralph-specum");
+    assert_eq!(repository, inside, "they differ in where the plugin is, and in nothing else");
+    let plugin =
+        read(crate_root.join("marketplace/plugins/ralph-specum/.claude-plugin/plugin.json"));
+    let versions =
+        [&inside["metadata"]["version"], &inside["plugins"][0]["version"], &plugin["version"]];
+    assert_eq!(versions, [env!("CARGO_PKG_VERSION"); 3]);
+}
+
+#[test]
+fn claude_code_installs_the_plugin_from_a_clone_of_the_repository() {
+    let Some(program) = host::claude() else { return };
+    let world = started(1);
+    // What somebody who clones it has: the files of the work tree that git
+    // knows or would add, and nothing that was built.
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let clone = world.home().join("clone");
+    let list = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args(["--", ".claude-plugin", "crates/specum/marketplace"])
+        .current_dir(&repository)
+        .output()
+        .unwrap();
+    for file in String::from_utf8(list.stdout).unwrap().split_terminator('\0') {
+        std::fs::create_dir_all(clone.join(file).parent().unwrap()).unwrap();
+        std::fs::copy(repository.join(file), clone.join(file)).unwrap();
+    }
+    let clone = clone.to_str().unwrap();
+    let run = |args: &[&str]| call(claude(&program, &world, args), b"");
+    let validated = run(&["plugin", "validate", clone]);
+    assert!(validated.exits(0).stdout.contains("Validation passed"), "{}", validated.stdout);
+    run(&["plugin", "marketplace", "add", clone]).exits(0);
+    run(&["plugin", "install", "ralph-specum@specum"]).exits(0);
+    let plugins = claude_plugins(&program, &world);
+    assert_eq!((plugins.len(), &plugins[0]["enabled"]), (1, &json!(true)), "{plugins:?}");
+
+    let model = Model::start(|_| Reply::text("I stop here."));
+    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
+        .home(world.home())
+        .path(Path::new(SPECUM).parent().unwrap())
+        .run();
+    let start = outcome.hook_responses("SessionStart");
+    assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
+    let stops = outcome.hook_responses("Stop");
+    assert!(stops[0].stdout.contains("\"decision\":\"block\""), "{stops:?}");
+}
+
+#[test]
 fn a_project_keeps_the_plugin_when_the_user_lets_go_of_it() {
     let Some(program) = host::claude() else { return };
     let world = World::empty();

@@ -121,7 +121,7 @@ fn an_unknown_spec_is_not_found_and_the_nearest_is_offered() {
         assert!(call.stderr.contains(offer), "{verb}: {}", call.stderr);
     }
     let call = world.specum(&["status", "zzz"]);
-    assert_eq!(call.exits(3).stderr, "error: there is no spec `zzz`\n");
+    assert_eq!(call.exits(3).stderr, "error: there is no spec `zzz`; `specum list` shows all\n");
     world.specum(&["status", "specs/none"]).exits(3);
 }
 

@@ -112,7 +112,7 @@ fn without_git_the_work_goes_on_and_every_verdict_says_so() {
     assert!(said.exits(0).stderr.contains("warning: no commits will be made: "), "{}", said.stderr);
     world.write("a", "");
     let said = specum(&["finish", "1.1"]);
-    assert!(said.exits(0).stdout.contains("ticked, not committed (git rev-parse: git: "));
+    assert!(said.exits(0).stdout.contains("ticked, not committed (git cannot be started (git: "));
     assert!(world.read(TASKS).starts_with("- [x] 1.1"));
     // It is back: what was done meanwhile is somebody's, what comes now is ours.
     world.write("b", "");
@@ -125,8 +125,9 @@ fn without_a_repository_it_says_that_nothing_is_committed() {
     let world = World::with_tasks("- [ ] 1.1 a\n- [ ] 1.2 b\n");
     let said = world.specum(&["implement"]);
     assert!(said.exits(0).stderr.contains("no commits will be made: "), "{}", said.stderr);
+    assert!(said.stderr.contains("`git init` makes one"), "{}", said.stderr);
     let said = world.finish("1.1", "TASK_COMPLETE");
-    assert!(said.exits(0).stdout.contains("not committed (git rev-parse: fatal: not a git"));
+    assert!(said.exits(0).stdout.contains("is in no git repository"), "{}", said.stdout);
 }
 
 #[test]
