@@ -16,6 +16,7 @@ mod codex;
 mod command;
 mod diagnosis;
 mod gemini;
+mod lines;
 mod opencode;
 mod reset;
 mod script;
@@ -26,6 +27,7 @@ mod samples;
 
 use serde::Serialize;
 
+pub use self::lines::Lines;
 use crate::verify::Ended;
 
 /// The agents that are programs of their own, in the order in which the first

@@ -70,7 +70,8 @@ impl Budget {
     pub fn spend(&mut self, charge: &Charge) {
         let (tokens, cost) = (charge.tokens.unwrap_or(0), amount(charge.cost));
         self.tokens = self.tokens.saturating_add(tokens);
-        self.cost += cost;
+        // JSON has no infinity: a sum beyond all numbers could not be read again.
+        self.cost = (self.cost + cost).min(f64::MAX);
         self.estimated |= charge.estimated;
         if !charge.estimated {
             self.dearest_tokens = self.dearest_tokens.max(tokens);
@@ -158,6 +159,17 @@ mod tests {
         insta::assert_snapshot!(reached(&[used(20, 0.1), used(20, 0.1)], 0), @"100 of 100 tokens are used (--max-tokens)");
         insta::assert_snapshot!(reached(&[used(0, 0.6)], 0), @"$1.10 of $1.00 are spent (--max-cost)");
         insta::assert_snapshot!(reached(&[], 5000), @"5 of 5 seconds are worked (--max-time)");
+    }
+
+    #[test]
+    fn a_sum_beyond_all_numbers_can_still_be_written_and_read() {
+        let mut budget = Budget { max_cost: Some(1.0), ..Budget::default() };
+        for _ in 0..2 {
+            budget.spend(&Charge { cost: Some(f64::MAX), ..Charge::default() });
+        }
+        let again: Budget = serde_json::from_str(&serde_json::to_string(&budget).unwrap()).unwrap();
+        assert_eq!(again, budget);
+        assert!(again.exhausted(&[], 0).is_some());
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl Guard {
             return Leave::GiveUp;
         }
         if stop_hook_active && !moved {
-            if self.stalls == STALL_BLOCKS {
+            if self.stalls >= STALL_BLOCKS {
                 return Leave::GiveUp;
             }
             self.stalls += 1;
@@ -173,6 +173,12 @@ mod tests {
         for n in 1..300 {
             assert_eq!(guard.ask(true, &n.to_string()), Leave::Go);
         }
+    }
+
+    #[test]
+    fn more_stalls_than_there_can_be_are_enough() {
+        let mut guard = Guard { stalls: u32::MAX, fingerprint: "0".into(), ..Guard::default() };
+        assert_eq!(guard.ask(true, "0"), Leave::GiveUp);
     }
 
     #[test]

@@ -187,9 +187,9 @@ impl Loop<'_> {
 
     fn pass(&mut self, index: usize, unverified: bool) -> Goes {
         let task = &self.file.tasks[index];
-        let (attempt, attempts) = (self.number(index), self.attempts(index) + 1);
+        let (attempt, attempts) = (self.number(index), state::one_more(self.attempts(index)));
         let proof = if unverified { ", unverified" } else { "" };
-        self.state.global_iteration += 1;
+        self.state.global_iteration = state::one_more(self.state.global_iteration);
         self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
         self.note(
             Section::Completed,
@@ -212,9 +212,9 @@ impl Loop<'_> {
 
     fn fail(&mut self, index: usize, reason: &str) -> Goes {
         let task = &self.file.tasks[index];
-        let (attempt, attempts) = (self.number(index), self.attempts(index) + 1);
+        let (attempt, attempts) = (self.number(index), state::one_more(self.attempts(index)));
         let reason = one_line(reason);
-        self.state.global_iteration += 1;
+        self.state.global_iteration = state::one_more(self.state.global_iteration);
         if task.done {
             self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
         }
@@ -231,7 +231,7 @@ impl Loop<'_> {
     fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> Goes {
         // What the pass has counted and forgotten.
         self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
-        self.record(index, Status::Failed, None, attempt.saturating_sub(1));
+        self.record(index, Status::Failed, None, attempt.saturating_sub(1).min(state::MAX_COUNT));
         self.fail(index, reason)
     }
 
@@ -240,14 +240,14 @@ impl Loop<'_> {
         let (attempt, attempts) = (self.number(index), self.attempts(index));
         let reason = one_line(reason);
         // Every attempt counts towards the cap of the loop.
-        self.state.global_iteration += 1;
+        self.state.global_iteration = state::one_more(self.state.global_iteration);
         self.note(
             Section::Failed,
             format!("- {} attempt {attempt} is done again, alone: {reason}", task.name()),
         );
         self.record(index, Status::Failed, Some(reason), attempts);
         if let Some(result) = self.state.task_results.get_mut(&index) {
-            result.set_aside += 1;
+            result.set_aside = state::one_more(result.set_aside);
         }
         if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
@@ -371,7 +371,8 @@ impl Loop<'_> {
         state.task_index = current.unwrap_or(after.tasks.len());
         state.task_iteration = current.map_or(1, |index| {
             let name = after.tasks[index].name();
-            state.result_of(index, &name).map_or(0, |result| result.attempts) + 1
+            let attempts = state.result_of(index, &name).map_or(0, |result| result.attempts);
+            state::one_more(attempts)
         });
     }
 }

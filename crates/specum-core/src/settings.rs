@@ -91,6 +91,9 @@ pub const KEYS: [&str; 15] = [
     "worktree_setup",
 ];
 
+/// How much of a value may come from aliases.
+const MOST_REPEATED: usize = 1000;
+
 /// One top-level key with the lines that belong to it.
 struct Entry {
     line: usize,
@@ -104,7 +107,7 @@ pub fn parse(text: &[u8]) -> (Settings, Vec<Problem>) {
     let mut seen: Vec<String> = Vec::new();
     for entry in entries(text) {
         // Entry by entry, so that a mistake in one does not void the others.
-        let outcome = serde_saphyr::from_str::<Value>(&entry.text)
+        let outcome = serde_saphyr::from_str_with_options::<Value>(&entry.text, yaml())
             .map_err(|error| first_line(&error.to_string()))
             .and_then(|value| set(&mut settings, &mut seen, &value));
         if let Err(message) = outcome {
@@ -112,6 +115,14 @@ pub fn parse(text: &[u8]) -> (Settings, Vec<Problem>) {
         }
     }
     (settings, problems)
+}
+
+/// How an entry is read. Aliases of aliases can make a list of millions out of a
+/// few lines, and a hook is asked at every stop.
+fn yaml() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPEATED },
+    }
 }
 
 /// Cuts the front matter into its top-level entries.
@@ -291,6 +302,21 @@ mod tests {
     fn problems(body: &str) -> Vec<String> {
         let (_, problems) = parse(format!("---\n{body}\n---\n").as_bytes());
         problems.into_iter().map(|p| format!("{}: {}", p.line, p.message)).collect()
+    }
+
+    #[test]
+    fn aliases_that_multiply_are_a_problem_and_no_list() {
+        let line = |name: &str, of: &str| format!("  - &{name} [{}]\n", [of; 8].join(","));
+        let mut text = format!("---\nmax_parallel: 3\nagent:\n{}", line("a", "x"));
+        for (name, of) in [("b", "*a"), ("c", "*b"), ("d", "*c"), ("e", "*d"), ("f", "*e")] {
+            text.push_str(&line(name, of));
+        }
+        let (settings, problems) = parse(text.as_bytes());
+        assert_eq!((settings.max_parallel, settings.run.agent.len()), (3, 0));
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].message.contains("alias"), "{}", problems[0].message);
+        let few = parse(b"---\nspecs_dirs: [&a ./x, *a]\n").0.specs_dirs;
+        assert_eq!(few, ["./x", "./x"]);
     }
 
     #[test]

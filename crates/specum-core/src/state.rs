@@ -157,11 +157,16 @@ pub struct TaskResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Attempts that ended with a verdict.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub attempts: u64,
     /// How often its work did not fit on top of the others'. Such a task runs
     /// alone.
-    #[serde(default, rename = "setAside", skip_serializing_if = "is_zero")]
+    #[serde(
+        default,
+        rename = "setAside",
+        skip_serializing_if = "is_zero",
+        deserialize_with = "count"
+    )]
     pub set_aside: u64,
     /// The task's name. Positions shift when a task is inserted; names do not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -178,6 +183,21 @@ impl TaskResult {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// A number that may be somebody's count.
+fn count<'de, D: serde::Deserializer<'de>>(source: D) -> Result<u64, D::Error> {
+    let number = u64::deserialize(source)?;
+    if number > MAX_COUNT {
+        return Err(serde::de::Error::custom("nobody counts that far"));
+    }
+    Ok(number)
+}
+
+/// The number behind a count. The largest one stays what it is: a larger one
+/// could not be read again.
+pub(crate) fn one_more(count: u64) -> u64 {
+    count.saturating_add(1).min(MAX_COUNT)
 }
 
 /// The fix tasks of one original.

@@ -64,11 +64,15 @@ impl Loop<'_> {
             .expect("some number is free");
         let block = fix_block(self.file, task, &fix_id, reason);
         let after = last_of_family(tasks, task).key();
+        let edit = TaskEdit::InsertAfter { after, id: fix_id.clone(), block };
+        if edit.apply(self.file.text()) == self.file.text() {
+            return Err("a fence or comment in tasks.md is not closed and would hide a fix".into());
+        }
         let fixes = self.state.fix_task_map.entry(id.to_owned()).or_default();
         fixes.attempts = made + 1;
         fixes.fix_task_ids.push(fix_id.clone());
         fixes.last_error = Some(reason.to_owned());
-        Ok(TaskEdit::InsertAfter { after, id: fix_id, block })
+        Ok(edit)
     }
 }
 

@@ -199,6 +199,26 @@ fn without_recovery_the_last_failure_blocks_and_a_person_may_resume() {
 }
 
 #[test]
+fn a_fix_that_an_unclosed_fence_would_hide_is_not_made() {
+    // Hidden, it would never be worked, and be made again and again.
+    let text = "- [ ] 1.1 a\n  - **Verify**:\n    ```sh\n    true\n";
+    let mut world = World::new(text);
+    world.state.max_task_iterations = 1;
+    world.state.recovery_mode = true;
+    assert_eq!(world.fail(0), [Signal::Blocked]);
+    assert_eq!(world.text(), text);
+    insta::assert_snapshot!(world.state.blocked.as_deref().unwrap(), @"task 1.1 failed 1 times (a fence or comment in tasks.md is not closed and would hide a fix): verify failed");
+}
+
+#[test]
+fn a_count_at_its_largest_can_still_be_read() {
+    let mut world = World::new(THREE);
+    world.state.global_iteration = state::MAX_COUNT;
+    world.fail(0);
+    assert!(State::parse(&world.state.render()).is_ok());
+}
+
+#[test]
 fn recovery_inserts_a_fix_and_comes_back_to_the_original() {
     let mut world = World::new(
         "- [ ] 1.1 a\n  - **Files**: x.rs\n  - **Verify**:\n    ```sh\n    make\n    ```\n  - **Commit**: None\n- [ ] 1.2 b\n",

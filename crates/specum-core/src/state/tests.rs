@@ -46,6 +46,8 @@ fn what_is_there_and_wrong_is_corrupt() {
         r#"{"owner":{"kind":"ghost"}}"#,
         r#"{"fixTaskMap":[]}"#,
         r#"{"taskResults":{"a":{"status":"failed"}}}"#,
+        r#"{"taskResults":{"1":{"status":"failed","attempts":2000000000}}}"#,
+        r#"{"taskResults":{"1":{"status":"failed","setAside":2000000000}}}"#,
         r#"{"parallelGroup":3}"#,
         r#"{"globalIteration":true}"#,
         "{} {}",

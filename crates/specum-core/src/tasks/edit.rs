@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, TaskFile, TaskKey};
+use super::{Found, Task, TaskFile, TaskKey};
 use crate::line;
 
 /// An edit of a task file that finds its task again, and that changes nothing
@@ -17,7 +17,8 @@ pub enum TaskEdit {
     Tick(TaskKey),
     /// Open the box again.
     Untick(TaskKey),
-    /// Put a new task behind another one.
+    /// Put a new task behind another one. Not made where a fence or a comment
+    /// that nobody has closed would hide it, or where it would hide another.
     InsertAfter {
         /// The task in front.
         after: TaskKey,
@@ -41,7 +42,8 @@ impl TaskEdit {
             TaskEdit::Untick(key) => task(key).filter(|t| t.done).map(|t| file.set_mark(t, false)),
             TaskEdit::InsertAfter { after, id, block } => {
                 let there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
-                task(after).filter(|_| !there).map(|task| file.insert_after(task, block))
+                let patch = task(after).filter(|_| !there).map(|t| file.insert_after(t, block));
+                patch.filter(|patch| adds_one_task(&file, patch, id))
             }
         };
         patch.map_or_else(|| text.to_vec(), |patch| apply(text, &[patch]))
@@ -51,6 +53,20 @@ impl TaskEdit {
     pub fn apply_all(edits: &[TaskEdit], text: &[u8]) -> Vec<u8> {
         edits.iter().fold(text.to_vec(), |text, edit| edit.apply(&text))
     }
+}
+
+/// Whether a patch adds the task of this id and leaves every other as it was.
+fn adds_one_task(file: &TaskFile<'_>, patch: &Patch, id: &str) -> bool {
+    let text = apply(file.text(), std::slice::from_ref(patch));
+    let after = TaskFile::scan(&text);
+    let (added, others): (Vec<&Task>, Vec<&Task>) =
+        after.tasks.iter().partition(|task| task.id.as_deref() == Some(id));
+    let is_same = |(before, now): (&Task, &&Task)| {
+        (&before.id, &before.title, before.done) == (&now.id, &now.title, now.done)
+    };
+    added.len() == 1
+        && others.len() == file.tasks.len()
+        && file.tasks.iter().zip(&others).all(is_same)
 }
 
 /// Some bytes of a text and what is to stand in their place.

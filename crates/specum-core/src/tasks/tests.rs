@@ -294,3 +294,21 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn a_task_is_not_inserted_where_it_or_another_would_be_hidden() {
+    let after = |text: &[u8]| TaskFile::scan(text).tasks[0].key();
+    let insert = |text: &[u8], block: &str| {
+        let edit =
+            TaskEdit::InsertAfter { after: after(text), id: "1.1.1".into(), block: block.into() };
+        edit.apply(text)
+    };
+    let fine = "- [ ] 1.1.1 [FIX 1.1] b\n";
+    let plan = b"- [ ] 1.1 a\n- [ ] 1.2 c\n";
+    assert_eq!(insert(plan, fine), b"- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] b\n- [ ] 1.2 c\n");
+    for unclosed in ["- [ ] 1.1 a\n```\n", "- [ ] 1.1 a\n<!-- x\n"] {
+        assert_eq!(insert(unclosed.as_bytes(), fine), unclosed.as_bytes());
+    }
+    assert_eq!(insert(plan, "- [ ] 1.1.1 b\n```\n"), plan, "it would hide 1.2");
+    assert_eq!(insert(plan, "- [ ] 1.1.1 b\n- [ ] 1.1.2 b\n"), plan, "one at a time");
+}

@@ -14,17 +14,12 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use specum_core::agent::Lines;
 use specum_core::verify::Ended;
 
 use super::{LAST_WORDS, Tail, WhenInterrupted, family, not_started};
 use crate::os;
 
-/// The longest line that is given back whole. Agents put whole files into one.
-const MAX_LINE: usize = 4 * 1024 * 1024;
-/// What is left of a longer one: its end, behind a sign that no format begins
-/// with.
-const KEPT_OF_LONG_LINE: usize = 64 * 1024;
-const CUT: &str = "…";
 /// How much of the standard error is given back: its end.
 const KEPT_STDERR: usize = 16 * 1024;
 /// How many lines wait to be read before the program is held up.
@@ -209,46 +204,4 @@ fn keep_tail(
         }
         let _ = parts.send(Part::Closed);
     });
-}
-
-/// Bytes on their way to becoming lines.
-#[derive(Default)]
-struct Lines {
-    line: Vec<u8>,
-    /// Whether the beginning of the line is gone already.
-    cut: bool,
-}
-
-impl Lines {
-    /// The lines that are whole by now.
-    fn push<'b>(&'b mut self, bytes: &'b [u8]) -> impl Iterator<Item = Vec<u8>> + 'b {
-        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
-        std::iter::from_fn(move || {
-            self.add(pieces.next()?);
-            pieces.peek().is_some().then(|| self.take())
-        })
-    }
-
-    /// What is left without an end of line.
-    fn end(&mut self) -> Option<Vec<u8>> {
-        (!self.line.is_empty()).then(|| self.take())
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        self.line.extend_from_slice(bytes);
-        if self.line.len() > MAX_LINE {
-            self.cut = true;
-            self.line.drain(..self.line.len() - KEPT_OF_LONG_LINE);
-        }
-    }
-
-    fn take(&mut self) -> Vec<u8> {
-        let line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.cut) {
-            let end = &line[line.len().saturating_sub(KEPT_OF_LONG_LINE)..];
-            [CUT.as_bytes(), end].concat()
-        } else {
-            line
-        }
-    }
 }

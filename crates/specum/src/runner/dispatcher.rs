@@ -323,7 +323,7 @@ impl<'a> Dispatcher<'a> {
         let millis = now - self.charged_until;
         self.charged_until = now;
         self.budget.spend(&charge);
-        self.budget.millis += millis;
+        self.budget.millis = self.budget.millis.saturating_add(millis);
         self.workspace.charge(entry, charge, millis)
     }
 }
@@ -363,7 +363,7 @@ fn reset_of(trouble: Option<&Trouble>, now: &Zoned) -> Option<Millis> {
     let Some(Trouble::RateLimited { reset: Some(reset), .. }) = trouble else { return None };
     let seconds = match reset {
         Reset::In(seconds) => i64::try_from(*seconds).ok()?,
-        Reset::At(at) => at - now.timestamp().as_second(),
+        Reset::At(at) => at.saturating_sub(now.timestamp().as_second()),
         Reset::Local(text) => {
             let at = on_the_wall(text, now)?;
             at.timestamp().as_second() - now.timestamp().as_second()
@@ -405,6 +405,8 @@ mod tests {
         assert_eq!(seconds(Reset::In(30)), Some(31));
         assert_eq!(seconds(Reset::At(now.timestamp().as_second() + 30)), Some(31));
         assert_eq!(seconds(Reset::At(0)), Some(0), "long ago");
+        assert_eq!(seconds(Reset::At(i64::MIN)), Some(0), "before all time");
+        assert_eq!(seconds(Reset::At(i64::MAX)), Some(8 * 24 * 3600), "after all time");
         assert_eq!(local("2026-11-16T00:46:00"), Some(166 * 60 + 1));
         assert_eq!(local("22:30:00"), Some(30 * 60 + 1), "today");
         assert_eq!(local("03:33:00"), Some(333 * 60 + 1), "tomorrow");

@@ -1,0 +1,92 @@
+//! An agent's output on its way to becoming lines.
+//!
+//! The lines are the same wherever the system cuts the output into pieces, and
+//! however long one of them is, little of it is held.
+
+/// The longest line that is given back whole. Agents put whole files into one.
+const MAX_LINE: usize = 4 * 1024 * 1024;
+/// What is left of a longer one: its end, behind a sign that no format begins
+/// with.
+const KEPT_OF_LONG_LINE: usize = 64 * 1024;
+const CUT: &str = "…";
+
+/// Bytes on their way to becoming lines.
+#[derive(Debug, Default)]
+pub struct Lines {
+    line: Vec<u8>,
+    /// Whether the beginning of the line is gone already.
+    cut: bool,
+}
+
+impl Lines {
+    /// The lines that are whole by now.
+    pub fn push<'b>(&'b mut self, bytes: &'b [u8]) -> impl Iterator<Item = Vec<u8>> + 'b {
+        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
+        std::iter::from_fn(move || {
+            self.add(pieces.next()?);
+            pieces.peek().is_some().then(|| self.take())
+        })
+    }
+
+    /// What is left without an end of line.
+    pub fn end(&mut self) -> Option<Vec<u8>> {
+        (!self.line.is_empty()).then(|| self.take())
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.line.extend_from_slice(bytes);
+        if self.line.len() > MAX_LINE {
+            self.cut = true;
+            self.line.drain(..self.line.len() - KEPT_OF_LONG_LINE);
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        let line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.cut) {
+            let end = &line[line.len().saturating_sub(KEPT_OF_LONG_LINE)..];
+            [CUT.as_bytes(), end].concat()
+        } else {
+            line
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of an output that comes in pieces of a length.
+    fn in_pieces(output: &[u8], length: usize) -> Vec<Vec<u8>> {
+        let mut lines = Lines::default();
+        let mut found: Vec<Vec<u8>> = Vec::new();
+        for piece in output.chunks(length) {
+            found.extend(lines.push(piece));
+        }
+        found.extend(lines.end());
+        found
+    }
+
+    #[test]
+    fn the_pieces_do_not_show_in_the_lines() {
+        let output = b"one\n\ntwo\r\n\xff\nunended";
+        let whole = in_pieces(output, output.len());
+        assert_eq!(whole, [&b"one"[..], b"", b"two\r", b"\xff", b"unended"]);
+        for length in 1..output.len() {
+            assert_eq!(in_pieces(output, length), whole, "in pieces of {length}");
+        }
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_the_end_is_kept() {
+        let output = ["x".repeat(MAX_LINE).as_bytes(), b"the end\nnext"].concat();
+        for length in [1000, 65_536, output.len()] {
+            let lines = in_pieces(&output, length);
+            assert_eq!(lines.len(), 2);
+            assert_eq!(lines[0].len(), CUT.len() + KEPT_OF_LONG_LINE);
+            assert!(lines[0].starts_with(CUT.as_bytes()) && lines[0].ends_with(b"xthe end"));
+            assert_eq!(lines[1], b"next");
+        }
+        assert_eq!(in_pieces("x".repeat(MAX_LINE).as_bytes(), 1000)[0].len(), MAX_LINE);
+    }
+}

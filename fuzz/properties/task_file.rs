@@ -1,0 +1,125 @@
+//! `tasks.md`: scanning never fails, and an edit changes the bytes it names.
+
+use specum_core::machine::{self, Due, Effect, Event};
+use specum_core::plan::{self, Scope, Unit};
+use specum_core::state::State;
+use specum_core::tasks::{Found, Task, TaskEdit, TaskFile};
+use specum_core::{check, tasks};
+
+/// How many tasks of a file are edited: each edit scans the file anew.
+const EDITED: usize = 12;
+
+pub fn hold(text: &[u8]) {
+    let file = TaskFile::scan(text);
+    tasks_stand_in_order(&file);
+    for task in file.tasks.iter().take(EDITED) {
+        a_tick_changes_one_byte(&file, task);
+        an_insertion_hides_nothing(&file, task);
+        asking_for_fields_is_harmless(&file, task);
+    }
+    ticks_are_told_apart(&file);
+    check::check(&file);
+    the_plan_names_open_tasks(&file);
+    a_pass_ticks_the_task_and_nothing_else(&file);
+}
+
+fn tasks_stand_in_order(file: &TaskFile<'_>) {
+    let mut end = 0;
+    for (index, task) in file.tasks.iter().enumerate() {
+        assert_eq!(task.index, index);
+        assert!(task.block.start >= end && task.block.end <= file.text().len());
+        assert!(!file.block(task).is_empty());
+        assert_eq!(task.id.is_some(), file.has_ids);
+        end = task.block.end;
+    }
+}
+
+fn a_tick_changes_one_byte(file: &TaskFile<'_>, task: &Task) {
+    let text = file.text();
+    let turned = tasks::apply(text, &[file.set_mark(task, !task.done)]);
+    assert_eq!(turned.len(), text.len());
+    let changed: Vec<usize> = (0..text.len()).filter(|&at| turned[at] != text[at]).collect();
+    assert_eq!(changed.len(), 1);
+    assert!(task.block.contains(&changed[0]));
+    let after = TaskFile::scan(&turned);
+    let mut expected = file.tasks.clone();
+    expected[task.index].done = !task.done;
+    assert_eq!(after.tasks, expected);
+    assert!(TaskFile::same_but_for_tick(file.block(task), after.block(&after.tasks[task.index])));
+
+    let (tick, untick) = (TaskEdit::Tick(task.key()), TaskEdit::Untick(task.key()));
+    let ticked = tick.apply(text);
+    assert_eq!(tick.apply(&ticked), ticked, "a tick can be made twice");
+    let meant = matches!(file.find(&task.key()), Found::Same(index) if index == task.index);
+    if meant && !task.done {
+        assert_eq!(ticked, turned);
+        assert_eq!(untick.apply(&ticked), text, "a tick can be undone");
+    }
+}
+
+fn an_insertion_hides_nothing(file: &TaskFile<'_>, task: &Task) {
+    if !file.has_ids {
+        return;
+    }
+    let id = "987.654".to_owned();
+    let block = format!("- [ ] {id} [FIX {}] Fix\n  - **Do**: it\n", task.name());
+    let edit = TaskEdit::InsertAfter { after: task.key(), id: id.clone(), block };
+    let after = edit.apply(file.text());
+    assert_eq!(edit.apply(&after), after, "an insertion can be made twice");
+    let names = |file: &TaskFile<'_>| -> Vec<(String, String, bool)> {
+        let others = file.tasks.iter().filter(|task| task.id.as_ref() != Some(&id));
+        others.map(|task| (task.name(), task.title.clone(), task.done)).collect()
+    };
+    assert_eq!(names(&TaskFile::scan(&after)), names(file), "every other task is there still");
+    let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
+    let head = file.text().iter().zip(&after).take_while(same).count();
+    let tail = file.text().iter().rev().zip(after.iter().rev()).take_while(same).count();
+    assert!(head + tail >= file.text().len(), "nothing is taken away");
+}
+
+fn asking_for_fields_is_harmless(file: &TaskFile<'_>, task: &Task) {
+    let fields = file.fields(task);
+    assert!(fields.files.iter().all(|path| !path.is_empty()));
+    for name in ["Do", "Files", "Verify", "Commit"] {
+        file.raw_field(task, name);
+    }
+    assert!(tasks::short_title(&task.title).len() <= 72);
+    assert!(file.by_address(&task.name()).is_some());
+}
+
+fn ticks_are_told_apart(file: &TaskFile<'_>) {
+    let ticks = file.ticks();
+    assert!(file.ticked_since(&ticks).is_empty());
+    let Some(open) = file.open().next() else { return };
+    let text = tasks::apply(file.text(), &[file.set_mark(open, true)]);
+    let after = TaskFile::scan(&text);
+    let since: Vec<usize> = after.ticked_since(&ticks).iter().map(|task| task.index).collect();
+    assert_eq!(since, [open.index]);
+}
+
+fn the_plan_names_open_tasks(file: &TaskFile<'_>) {
+    let unit = plan::next(file, &Scope::all(5), |_| false);
+    assert_eq!(unit == Unit::Complete, file.open().next().is_none());
+    let named = unit.tasks();
+    assert!(named.iter().all(|&index| !file.tasks[index].done));
+    assert!(named.is_sorted_by(|a, b| a < b) && named.len() <= 5);
+    assert!(named.windows(2).all(|pair| file.tasks[pair[0]].phase == file.tasks[pair[1]].phase));
+}
+
+fn a_pass_ticks_the_task_and_nothing_else(file: &TaskFile<'_>) {
+    let state = State::new(file.tasks.len());
+    let Due::Work(unit) = machine::due(&state, file, &Scope::all(1)) else { return };
+    let index = unit.tasks()[0];
+    let step = machine::step(&state, file, Event::Pass { index, unverified: false });
+    let edits: Vec<TaskEdit> = step
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Edit(edit) => Some(edit.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(edits, [TaskEdit::Tick(file.tasks[index].key())]);
+    let state = step.state.expect("a pass does not end the loop");
+    assert!(state.task_index <= file.tasks.len());
+}
