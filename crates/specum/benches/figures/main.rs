@@ -31,7 +31,7 @@ mod measure;
 
 /// Measure everything and print one table
 #[derive(Parser)]
-#[command(name = "cargo figures", bin_name = "cargo figures --")]
+#[command(name = "figures", bin_name = "cargo figures")]
 struct Args {
     /// Measure only these
     #[arg(long, value_enum)]
