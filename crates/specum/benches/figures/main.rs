@@ -31,7 +31,7 @@ mod measure;
 
 /// Measure everything and print one table
 #[derive(Parser)]
-#[command(name = "cargo figures", bin_name = "cargo figures --")]
+#[command(name = "figures", bin_name = "cargo figures")]
 struct Args {
     /// Measure only these
     #[arg(long, value_enum)]
@@ -50,7 +50,10 @@ fn main() -> anyhow::Result<()> {
     let groups = if args.only.is_empty() { Group::value_variants() } else { &args.only };
     let mut figures = Figures::default();
     for &group in groups {
-        figures.add(group.measure(&bench));
+        let more = group.measure(&bench);
+        // At once: what follows may take minutes, or fail.
+        eprint!("{}", row::table(&more.rows));
+        figures.add(more);
     }
     let machine = machine();
     println!("{}\n{machine}", row::table(&figures.rows));

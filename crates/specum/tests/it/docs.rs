@@ -359,6 +359,25 @@ fn the_demo_in_the_readme_is_the_demo() {
     is_up_to_date("README.md", &shown);
 }
 
+/// The rows of the table of figures in a document, cell by cell.
+fn figures(name: &str) -> Vec<Vec<String>> {
+    let page = document(name);
+    let (_, rest) = page.split_once("<!-- figures -->\n").unwrap();
+    let (table, _) = rest.split_once("<!-- /figures -->").unwrap();
+    let row = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect();
+    table.lines().filter(|line| line.starts_with("| ")).map(row).collect()
+}
+
+#[test]
+fn the_figures_of_the_readme_are_those_of_the_table() {
+    let table = figures("docs/proof/figures.md");
+    let readme = figures("README.md");
+    assert!(readme.len() > 5 && table.len() > readme.len());
+    for row in readme {
+        assert!(table.contains(&row), "not in docs/proof/figures.md: {row:?}");
+    }
+}
+
 #[test]
 fn every_claim_about_security_names_a_test_that_there_is() {
     let sources: String = ["crates/specum/tests/it", "crates/specum/src"]

@@ -16,9 +16,8 @@ pub(super) fn measure(bench: &Bench) -> Figures {
         let skipped = vec!["there is no Claude Code here".to_owned()];
         return Figures { skipped, ..Figures::default() };
     };
-    let tasks = bench.pick(60, 2);
-    let mut rows = stopping(bench, &program, tasks);
-    rows.extend(delegating(bench, &program, tasks));
+    let mut rows = stopping(bench, &program, bench.pick(300, 2));
+    rows.extend(delegating(bench, &program, bench.pick(60, 2)));
     rows.into()
 }
 
