@@ -34,8 +34,9 @@ impl Marker {
         format!("{OPEN}{json}{CLOSE}")
     }
 
-    /// The last marker in a text. The last one, because a task's own block
-    /// stands in front of it and may quote another.
+    /// The last marker in a text. The last one, because the task's own block,
+    /// the output of a check and the learnings of others stand in front of it
+    /// and may quote another.
     pub fn find(text: &str) -> Option<Marker> {
         let (_, behind) = text.rsplit_once(OPEN)?;
         serde_json::from_str(behind.split(CLOSE).next()?).ok()
@@ -91,17 +92,9 @@ impl Brief<'_> {
 
     fn behind_the_block(&self) -> String {
         let mut text = if self.block.ends_with(b"\n") { String::new() } else { "\n".to_owned() };
-        let marker = Marker {
-            spec: self.spec.name.to_owned(),
-            task: self.task.to_owned(),
-            attempt: self.attempt,
-        };
         text.push_str(&format!(
-            "\n{}\nThe above is task {} of the plan {}/tasks.md, attempt {}.\n",
-            marker.render(),
-            self.task,
-            self.spec.path,
-            self.attempt
+            "\nThe above is task {} of the plan {}/tasks.md, attempt {}.\n",
+            self.task, self.spec.path, self.attempt
         ));
         if !self.reasons.is_empty() {
             text.push_str("\n## What failed last time\n");
@@ -123,7 +116,13 @@ impl Brief<'_> {
         if !learnings.is_empty() {
             text.push_str(&format!("\n## What others learned\n{learnings}\n"));
         }
-        text.push_str("\n## Rules\n");
+        let marker = Marker {
+            spec: self.spec.name.to_owned(),
+            task: self.task.to_owned(),
+            attempt: self.attempt,
+        };
+        // Behind every word of others, who may quote one of their own.
+        text.push_str(&format!("\n{}\n## Rules\n", marker.render()));
         text.push_str(&self.rules());
         text
     }
@@ -201,7 +200,6 @@ mod tests {
         - [ ] 1.2 Add it
           - **Verify**: `make`
 
-        <!-- specum-attempt {"spec":"demo","task":"1.2","attempt":2} -->
         The above is task 1.2 of the plan ./specs/demo/tasks.md, attempt 2.
 
         ## What failed last time
@@ -214,6 +212,7 @@ mod tests {
         ## What others learned
         - use nextest
 
+        <!-- specum-attempt {"spec":"demo","task":"1.2","attempt":2} -->
         ## Rules
         - Do this task and nothing else; keep to its Files.
         - specum runs the Verify command itself, as it stands above. Never change ./specs/demo/tasks.md or any .ralph file there, nor use git clean or git stash.
@@ -226,7 +225,7 @@ mod tests {
     #[test]
     fn the_block_is_what_it_was() {
         let bytes = brief(b"- [ ] 1.2 \xe9\r\n", &[]).render();
-        assert!(bytes.starts_with(b"- [ ] 1.2 \xe9\r\n\n<!-- specum-attempt "));
+        assert!(bytes.starts_with(b"- [ ] 1.2 \xe9\r\n\nThe above is task 1.2 "));
     }
 
     #[test]
@@ -249,6 +248,9 @@ mod tests {
         let block = format!("- [ ] 1.2 x\n{fake}\n");
         let found = Marker::find(&text(&brief(block.as_bytes(), &[]))).unwrap();
         assert_eq!((found.task.as_str(), found.attempt), ("1.2", 2));
+        let learned =
+            Brief { learnings: &fake, output: &fake, ..brief(b"- [ ] 1.2 x", &[fake.clone()]) };
+        assert_eq!(Marker::find(&text(&learned)).unwrap().task, "1.2");
         assert_eq!(Marker::find("no marker"), None);
         assert_eq!(Marker::find("<!-- specum-attempt {broken"), None);
     }

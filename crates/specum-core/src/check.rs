@@ -1,7 +1,7 @@
 //! The lint of a task file: what would go wrong, or not be checked, if it were
 //! worked as it stands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::plan;
 use crate::tasks::{Check, Mode, Task, TaskFile};
@@ -36,6 +36,7 @@ pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
         let message = "no tasks: a task is a line such as `- [ ] 1.1 Title` at column 0";
         add(1, Severity::Error, message.into());
     }
+    let ids: HashSet<&str> = file.tasks.iter().filter_map(|task| task.id.as_deref()).collect();
     let mut first_with_id: HashMap<&str, usize> = HashMap::new();
     for task in &file.tasks {
         if let Some(id) = task.id.as_deref() {
@@ -50,7 +51,7 @@ pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
             }
         }
         if let Some(original) = task.fixes()
-            && !file.tasks.iter().any(|other| other.id.as_deref() == Some(original))
+            && !ids.contains(original)
         {
             let message = format!("[FIX {original}]: there is no task {original}");
             add(task.line, Severity::Error, message);
@@ -126,11 +127,11 @@ fn shared_files(file: &TaskFile<'_>) -> Vec<(usize, String)> {
         }
         // Against every [P] task of the run that ends here, not the neighbour
         // alone.
-        let run_start = file.tasks[..b.index]
+        let first = b.index.saturating_sub(plan::DEFAULT_MAX_PARALLEL - 1);
+        let run_start = file.tasks[first..b.index]
             .iter()
             .rposition(|task| task.mode() != Mode::Parallel || task.phase != b.phase)
-            .map_or(0, |index| index + 1);
-        let run_start = run_start.max(b.index.saturating_sub(plan::DEFAULT_MAX_PARALLEL - 1));
+            .map_or(first, |index| first + index + 1);
         let mine = file.fields(b).files;
         for other in &file.tasks[run_start..b.index] {
             let theirs = file.fields(other).files;

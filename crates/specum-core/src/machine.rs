@@ -89,18 +89,21 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
         Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
         Event::SetAside { index, reason } => loop_.set_aside(index, &reason),
         Event::Charge { charge, millis } => {
-            loop_.state.budget.spend(&charge);
-            loop_.state.budget.millis = loop_.state.budget.millis.saturating_add(millis);
-            Goes::On
+            let mut state = state.clone();
+            state.budget.spend(&charge);
+            state.budget.millis = state.budget.millis.saturating_add(millis);
+            Goes::BesideThePlan(state)
         }
         Event::Release { millis } => {
-            loop_.state.budget.millis = loop_.state.budget.millis.saturating_add(millis);
-            loop_.state.owner = None;
-            Goes::On
+            let mut state = state.clone();
+            state.budget.millis = state.budget.millis.saturating_add(millis);
+            state.owner = None;
+            Goes::BesideThePlan(state)
         }
         Event::Pause => {
-            loop_.state.awaiting_approval = true;
-            Goes::On
+            let mut state = state.clone();
+            state.awaiting_approval = true;
+            Goes::BesideThePlan(state)
         }
         Event::Resume => loop_.resume(),
         Event::Cancel => Goes::Away,
@@ -115,6 +118,7 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             loop_.settle();
             Step { state: Some(loop_.state), effects: loop_.effects }
         }
+        Goes::BesideThePlan(state) => Step { state: Some(state), effects: Vec::new() },
         Goes::Away => Step { state: None, effects: loop_.effects },
     }
 }
@@ -122,6 +126,9 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
 /// What becomes of the state file.
 enum Goes {
     On,
+    /// This, whatever stands in the plan: it may be gone for a moment, while
+    /// somebody looks at another branch, and nothing is forgotten for that.
+    BesideThePlan(State),
     Away,
 }
 
@@ -166,7 +173,10 @@ impl Loop<'_> {
     }
 
     fn open(&mut self, indices: &[usize]) -> Goes {
-        self.state.parallel_group = None;
+        if let Some(left) = self.state.parallel_group.take() {
+            // What its executors have noted so far is not lost with it.
+            self.effects.push(Effect::MergeParts(parts_of(&left)));
+        }
         let (Some(&first), Some(&last)) = (indices.iter().min(), indices.iter().max()) else {
             return Goes::On;
         };
@@ -278,13 +288,7 @@ impl Loop<'_> {
         if group.task_indices.iter().any(pending) {
             return false;
         }
-        // Executors were told their positions when the batch began; the bounds
-        // of the group still say where that was.
-        let mut indices = group.task_indices.clone();
-        indices.extend((group.start_index..=group.end_index).take(MAX_BATCH_SPAN));
-        indices.sort_unstable();
-        indices.dedup();
-        self.effects.push(Effect::MergeParts(indices));
+        self.effects.push(Effect::MergeParts(parts_of(group)));
         self.state.parallel_group = None;
         self.state.task_results.retain(|_, result| result.status != Status::Success);
         self.mend_exhausted();
@@ -375,6 +379,16 @@ impl Loop<'_> {
             state::one_more(attempts)
         });
     }
+}
+
+/// Under which positions the executors of a batch have left notes. They were
+/// told theirs when it began; the bounds of the group still say where that was.
+fn parts_of(group: &ParallelGroup) -> Vec<usize> {
+    let mut indices = group.task_indices.clone();
+    indices.extend((group.start_index..=group.end_index).take(MAX_BATCH_SPAN));
+    indices.sort_unstable();
+    indices.dedup();
+    indices
 }
 
 /// Where a task with this name stands now. A file without ids names tasks by

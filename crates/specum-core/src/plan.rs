@@ -48,7 +48,8 @@ impl Scope {
         Scope { max_parallel, only: Vec::new() }
     }
 
-    fn holds(&self, task: &Task) -> bool {
+    /// Whether a task is among those that are to be worked.
+    pub fn holds(&self, task: &Task) -> bool {
         self.only.is_empty() || self.only.contains(&task.name())
     }
 }

@@ -20,6 +20,8 @@ const FRUITLESS: u32 = 3;
 const FIRST_PAUSE: Millis = 1_000;
 /// The first wait for a limit whose end nobody names; it doubles.
 const FIRST_WAIT: Millis = 30_000;
+/// How often in a row an end is taken as it is named.
+const TRUSTED_ENDS: u32 = 2;
 /// The longest such wait.
 const LONGEST_WAIT: Millis = 30 * 60_000;
 
@@ -264,8 +266,14 @@ impl Run {
     fn limit(&mut self, agent: usize, why: &str, reset: Option<Millis>, now: Millis) {
         let agent = &mut self.agents[agent];
         let wait = FIRST_WAIT.saturating_mul(1 << agent.waits.min(16)).min(LONGEST_WAIT);
-        // A reset that has passed already is as good as none.
-        let until = reset.filter(|reset| *reset > now).unwrap_or(now + wait);
+        let until = match reset {
+            // Whoever names an end again and again, and is at it at once, has
+            // not told the truth about it.
+            Some(reset) if agent.waits >= TRUSTED_ENDS => reset.max(now + wait),
+            Some(reset) if reset > now => reset,
+            // One that has passed already is as good as none.
+            Some(_) | None => now + wait,
+        };
         agent.waits += 1;
         agent.limited = Some((until, why.to_owned()));
     }
@@ -344,6 +352,21 @@ mod tests {
         run.started(0, 0, now);
         run.ended(0, &limit(), false, None, now);
         assert!(matches!(run.choose(now), Choice::Wait { until, .. } if until == now + 30_000));
+    }
+
+    #[test]
+    fn an_end_that_is_named_again_and_again_is_not_believed_for_ever() {
+        let mut run = run(&["codex"]);
+        let mut now = 0;
+        let mut waits = Vec::new();
+        for _ in 0..5 {
+            run.started(0, 0, now);
+            run.ended(0, &limit(), false, Some(now + 1_000), now);
+            let Choice::Wait { until, .. } = run.choose(now) else { panic!("it waits") };
+            waits.push((until - now) / 1000);
+            now = until;
+        }
+        assert_eq!(waits, [1, 1, 120, 240, 480]);
     }
 
     #[test]

@@ -114,7 +114,8 @@ pub fn is_own_file(path: &str) -> bool {
             path.split('/').any(|part| part == pattern.trim_end_matches('/'))
         }
         None => {
-            path == *pattern || path.ends_with(&format!("/{}", pattern.trim_start_matches("**/")))
+            let plain = pattern.trim_start_matches("**/");
+            path == plain || path.ends_with(&format!("/{plain}"))
         }
     })
 }
@@ -194,7 +195,8 @@ impl Git {
     pub fn open(dir: &Path) -> Result<Git, GitError> {
         let root = Git { root: dir.to_owned() }.read(&["rev-parse", "--show-toplevel"]);
         let root = root.map_err(|error| match error {
-            GitError::Said { message, .. } if message.contains("not a git repository") => {
+            // A link to a repository that is gone is told in other words.
+            GitError::Said { message, .. } if message.contains("not a git repository (or any") => {
                 GitError::NoRepository(dir.to_owned())
             }
             other => other,
@@ -264,6 +266,9 @@ impl Git {
 
     /// The commit behind another one, or since the first, whose message ends so.
     pub fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
+        if self.head().is_none() {
+            return Ok(None);
+        }
         let range = start.map_or("HEAD".to_owned(), |start| format!("{start}..HEAD"));
         let log = self.read(&["log", "-z", "--format=%H%n%B", &range])?;
         let mut commits = log.split('\0').filter_map(|commit| commit.split_once('\n'));
@@ -357,6 +362,11 @@ impl Git {
         let mut command = self.command(args);
         command.env("GIT_OPTIONAL_LOCKS", "0");
         let run = process::run(command, &[], BOUNDS);
+        if run.cut {
+            // The end of a list is not the list.
+            let message = format!("it says more than {} bytes", BOUNDS.output);
+            return Err(GitError::Said { command: args.join(" "), message });
+        }
         if run.succeeded() {
             Ok(String::from_utf8_lossy(&run.stdout).into_owned())
         } else {

@@ -63,6 +63,10 @@ pub fn run(event: &str) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if event != "stop" {
+        // A check that runs when the host ends us must not run on.
+        process::clean_up_when_interrupted();
+    }
     let output = read_input().as_deref().and_then(Input::parse).and_then(|input| answer(&input));
     if let Some(output) = output {
         // A host that has closed the pipe does not want to know.

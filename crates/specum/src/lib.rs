@@ -12,8 +12,11 @@
 //!   slash command was given from the one to the other;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
 //! - [`logs`] keeps what agents print;
+//! - [`runner`] works a spec unattended: `specum run`;
 //! - [`report`] shows a person what a run does and what became of a loop;
 //! - [`plugin`] makes a host call us.
+//!
+//! `os` alone knows the operating system, `clock` the time of day.
 
 pub mod attempt;
 pub mod commands;

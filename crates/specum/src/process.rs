@@ -39,6 +39,8 @@ pub struct Run {
     pub ended: Ended,
     /// The end of its standard output.
     pub stdout: Vec<u8>,
+    /// Whether the beginning of that is gone.
+    pub cut: bool,
     /// The end of its standard output and error, as they came.
     pub output: Vec<u8>,
 }
@@ -65,15 +67,17 @@ pub struct Bounds {
 struct Tail {
     bytes: Vec<u8>,
     limit: usize,
+    cut: bool,
 }
 
 impl Tail {
     fn shared(limit: usize) -> Arc<Mutex<Tail>> {
-        Arc::new(Mutex::new(Tail { bytes: Vec::new(), limit }))
+        Arc::new(Mutex::new(Tail { bytes: Vec::new(), limit, cut: false }))
     }
 
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+        self.cut |= self.bytes.len() > self.limit;
         // Cut rarely, so that a long output is not moved byte by byte.
         if self.bytes.len() > 2 * self.limit {
             self.bytes.drain(..self.bytes.len() - self.limit);
@@ -122,7 +126,7 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
         Ok(started) => started,
         Err(error) => {
             let ended = not_started(&command, &error);
-            return Run { ended, stdout: Vec::new(), output: Vec::new() };
+            return Run { ended, stdout: Vec::new(), cut: false, output: Vec::new() };
         }
     };
     let pid = child.id();
@@ -155,7 +159,8 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
         Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout)
     ) {}
     let taken = |tail: &Mutex<Tail>| tail.lock().expect("no reader panics").take();
-    Run { ended, stdout: taken(&stdout), output: taken(&output) }
+    let cut = stdout.lock().expect("no reader panics").cut;
+    Run { ended, stdout: taken(&stdout), cut, output: taken(&output) }
 }
 
 fn not_started(command: &Command, error: &std::io::Error) -> Ended {
@@ -302,7 +307,8 @@ mod tests {
     #[test]
     fn long_output_is_kept_within_bounds() {
         let run = here("yes 0123456789 | head -c 3000000");
-        assert_eq!(run.stdout.len(), KEPT_OUTPUT);
+        assert_eq!((run.stdout.len(), run.cut), (KEPT_OUTPUT, true));
+        assert!(!here("echo short").cut);
         assert!(run.stdout.ends_with(b"0123456789\n012"));
     }
 

@@ -40,6 +40,7 @@ use crate::logs;
 use crate::owner;
 use crate::process::{self, Handle};
 use crate::project::Spec;
+use crate::ralph_loop;
 use crate::report::Reporter;
 use crate::store::{self, Lock, StoreError};
 
@@ -204,19 +205,25 @@ pub fn run(
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
     let _alone = claim(workspace, options)?;
-    let worked = work(workspace, options, reporter, began)?;
+    let worked = work(workspace, options, reporter, began);
+    let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = recover::recover(workspace);
     let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-    release(workspace, told, worked.uncharged, began)?;
-    let outcome = worked.outcome.and_then(|outcome| put_away.map(|()| outcome));
+    let released = release(workspace, told, worked.uncharged, began);
+    // The first thing that went wrong is the one to tell.
+    let outcome = worked
+        .outcome
+        .and_then(|outcome| put_away.map(|()| outcome))
+        .and_then(|outcome| released.map(|()| outcome));
     let told = match &outcome {
         Ok(outcome) => outcome.clone(),
         Err(error) => Outcome::Failed { why: error.to_string() },
     };
-    let view = workspace.store.read()?;
-    let file = view.file();
-    let (done, total) = (file.done_count(), file.tasks.len());
+    let (done, total) = match workspace.store.read() {
+        Ok(view) => (view.file().done_count(), view.file().tasks.len()),
+        Err(_) => (0, 0),
+    };
     let millis = millis_since(began);
     reporter.event(&RunEvent::RunEnded { outcome: told, done, total, millis });
     outcome
@@ -243,6 +250,8 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunEr
     }
     let owner = Some(Owner::Runner { process: process::me() });
     workspace.start(Start { owner, ..options.start.clone() })?;
+    // A session that another plugin drives would be sent back to the same work.
+    ralph_loop::end(&workspace.spec)?;
     let ready = recover::recover(workspace)
         .and_then(|()| if options.allow_dirty { Ok(()) } else { refuse_dirty(workspace) });
     if ready.is_err() {

@@ -443,3 +443,17 @@ fn a_cap_that_is_reached_ends_the_loop_and_a_higher_one_lets_it_go_on() {
     assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
     assert_eq!(world.state.budget.millis, 5);
 }
+
+#[test]
+fn what_is_not_about_the_plan_forgets_nothing_while_the_plan_is_gone() {
+    let mut world = World::new("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.fail(0);
+    let before = world.state.clone();
+    let gone = TaskFile::scan(b"");
+    let charge = Charge { tokens: Some(100), ..Charge::default() };
+    for event in [Event::Charge { charge, millis: 5 }, Event::Release { millis: 5 }, Event::Pause] {
+        let after = step(&before, &gone, event).state.unwrap();
+        assert_eq!(after.task_results, before.task_results);
+        assert_eq!((after.task_index, after.total_tasks), (before.task_index, before.total_tasks));
+    }
+}

@@ -257,11 +257,13 @@ impl<'a> History<'a> {
         })
     }
 
-    /// The last attempt that passed and whose commit is not recorded.
+    /// The last attempt that passed and whose commit is not recorded. What a
+    /// person has cancelled is theirs.
     pub fn uncommitted(self) -> Option<Uncommitted> {
         let mut settled: Vec<&str> = Vec::new();
         for (at, record) in self.0.iter().enumerate().rev() {
             match &record.entry {
+                Entry::Cancelled => return None,
                 Entry::Committed { task, .. } | Entry::Failed { task, .. } => {
                     settled.push(&task.id);
                 }
@@ -270,7 +272,8 @@ impl<'a> History<'a> {
                 {
                     let opened = self.0[..at].iter().rev().find_map(|record| {
                         opening(record).filter(|o| o.key == *task && o.attempt == *attempt)
-                    })?;
+                    });
+                    let Some(opened) = opened else { continue };
                     let notes = record.changes.as_ref().map(|changes| changes.notes.clone());
                     let (changed, notes) = (changed.clone(), notes.unwrap_or_default());
                     return Some(Uncommitted { opened, changed, notes });

@@ -128,8 +128,10 @@ impl Workspace {
     ) -> Result<Vec<Opened>, AttemptError> {
         let journal = self.store.read_journal()?;
         let new = |index| opening(state, file, index, tree, &journal);
-        // A batch is worked to its end before anything joins it.
-        let pending = history::pending(state, file, &journal);
+        // A batch is worked to its end before anything joins it, unless whoever
+        // asks wants something else.
+        let mut pending = history::pending(state, file, &journal);
+        pending.retain(|(index, _)| self.scope.holds(&file.tasks[*index]));
         if !pending.is_empty() {
             let again = pending.into_iter().map(|(index, opened)| match opened {
                 Some(opened) => Ok(opened),

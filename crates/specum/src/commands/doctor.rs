@@ -153,8 +153,10 @@ fn repair() -> anyhow::Result<String> {
             continue;
         }
         let state = workspace.store.read_state().and_then(Result::ok);
-        let (spec, by) = (workspace.spec.name.clone(), "somebody right now".to_owned());
-        if owner::current(state.as_ref(), &workspace.store.read_memory()).is_some() {
+        let memory = workspace.store.read_memory();
+        let spec = workspace.spec.name.clone();
+        if owner::current(state.as_ref(), &memory).is_some() {
+            let by = owner::described(state.as_ref(), &memory, None);
             return Err(AttemptError::Held { spec, by }.into());
         }
         runner::repair(&workspace)?;
@@ -166,7 +168,10 @@ fn repair() -> anyhow::Result<String> {
 /// What runs have left that did not get to their end.
 fn examine_runs(project: &Project, spec: Spec, add: &mut impl FnMut(Grade, &'static str, String)) {
     let name = spec.name.clone();
-    let Ok(workspace) = Workspace::new(project, spec) else { return };
+    let workspace = match Workspace::new(project, spec) {
+        Ok(workspace) => workspace,
+        Err(error) => return add(Grade::Bad, "runs", format!("{name}: {error}")),
+    };
     let state = workspace.store.read_state().and_then(Result::ok);
     let works = owner::current(state.as_ref(), &workspace.store.read_memory()).is_some();
     match runner::leftovers(&workspace) {

@@ -1,5 +1,4 @@
 use serde_json::{Value, json};
-use specum_core::journal::{Entry, Record};
 use specum_core::plan;
 use specum_core::state::{Driver, Phase, State};
 use specum_core::summary::Summary;
@@ -37,8 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let file = TaskFile::scan(&tasks);
     let journal = store.read_journal()?;
     let held_by = owner::described(state.as_ref(), &store.read_memory(), None);
-    let told =
-        Told { held_by, unverified: unverified(&journal), summary: Summary::of(&journal, &file) };
+    let told = Told { held_by, summary: Summary::of(&journal, &file) };
     if args.json {
         print_json(&as_json(&spec, state.as_ref(), &file, &told))?;
     } else {
@@ -50,21 +48,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 /// What neither the state nor the task file says.
 struct Told {
     held_by: String,
-    unverified: Vec<String>,
     summary: Summary,
 }
 
-/// The tasks that passed without anything having been run.
-fn unverified(journal: &[Record]) -> Vec<String> {
-    let passed = journal.iter().filter_map(|record| match &record.entry {
-        Entry::Passed { task, unverified: true, .. } => Some(task.id.clone()),
-        _ => None,
-    });
-    passed.collect()
-}
-
 fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told) -> Value {
-    let Told { held_by, unverified, summary } = told;
+    let Told { held_by, summary } = told;
     let tasks: Vec<Value> = file
         .tasks
         .iter()
@@ -84,7 +72,7 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
         "paused": state.is_some_and(|state| state.awaiting_approval && state.blocked.is_none()),
         "blocked": state.and_then(|state| state.blocked.clone()),
         "heldBy": held_by,
-        "unverified": unverified,
+        "unverified": summary.unverified,
         "attempts": summary.attempts,
         "millis": summary.millis,
         "tokens": summary.spent.tokens,
@@ -96,7 +84,7 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
 }
 
 fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told) -> String {
-    let Told { held_by, unverified, summary } = told;
+    let Told { held_by, summary } = told;
     let (done, total) = (file.done_count(), file.tasks.len());
     let mut text = format!("{}  {}\n{} {done}/{total}\n", spec.name, spec.shown, bar(done, total));
     let mut line = |label: &str, value: String| text.push_str(&format!("{label:10} {value}\n"));
@@ -144,8 +132,8 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
     if let Some(outcome) = &summary.last_run {
         line("last run", clean::one_line(outcome));
     }
-    if !unverified.is_empty() {
-        line("unverified", unverified.join(", "));
+    if !summary.unverified.is_empty() {
+        line("unverified", summary.unverified.join(", "));
     }
     text
 }

@@ -3,12 +3,17 @@
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, waitpid};
 
 use super::Stat;
 use super::unix::pid;
+
+/// How long a process that was killed may take to be gone.
+const LONGEST_DEATH: Duration = Duration::from_secs(1);
 
 /// What is known about a process that has not ended.
 pub(crate) fn stat(process: u32) -> Option<Stat> {
@@ -59,10 +64,16 @@ pub(crate) fn adopt_orphans() -> bool {
     set_child_subreaper(Some(getpid())).is_ok()
 }
 
-/// Waits for a child that has no other to wait for it.
+/// Waits for a killed child that has no other to wait for it, within bounds: the
+/// kernel may hold it.
 pub(crate) fn wait_for(child: u32) {
-    if let Some(child) = pid(child) {
-        let _ = waitpid(Some(child), WaitOptions::empty());
+    let Some(child) = pid(child) else { return };
+    let began = Instant::now();
+    while let Ok(None) = waitpid(Some(child), WaitOptions::NOHANG) {
+        if began.elapsed() > LONGEST_DEATH {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -21,7 +21,7 @@ use specum_core::verify::{Ended, Failure, Layer};
 
 use super::executor::{Executor, Place, Worked};
 use super::{RunError, recover};
-use crate::attempt::{By, History, Opened, Workspace};
+use crate::attempt::{AttemptError, By, History, Opened, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
@@ -293,7 +293,14 @@ impl Executor<'_> {
             recover::take_out(self.workspace, git, &opened.key, &paths)?;
             return Ok(Some(outcome));
         }
-        let judged = self.workspace.conclude(opened, found, By::OnTop)?;
+        let judged = match self.workspace.conclude(opened, found, By::OnTop) {
+            // Nobody waits for this work any more, so it does not stay in the tree.
+            Err(error @ (AttemptError::NotOpen(_) | AttemptError::NoTask(_))) => {
+                recover::take_out(self.workspace, git, &opened.key, &paths)?;
+                return Err(error.into());
+            }
+            judged => judged?,
+        };
         if judged.verdict.passed() {
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         } else {
@@ -343,7 +350,11 @@ impl Tree {
             git.remove_worktree(&path)?;
         }
         fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
-        let base = opened.base().ok_or_else(no_home)?.to_owned();
+        let no_base = || GitError::Said {
+            command: "worktree".into(),
+            message: "there is no commit yet to make one from; commit something first".into(),
+        };
+        let base = opened.base().ok_or_else(no_base)?.to_owned();
         let git = git.add_worktree(&path, &base)?;
         let below = spec.root.strip_prefix(&workspace.repository()?.root).unwrap_or(Path::new(""));
         let tree = Tree { root: path.join(below), git, base, prepared: Vec::new() };

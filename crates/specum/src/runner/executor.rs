@@ -74,8 +74,13 @@ impl Executor<'_> {
                 attempt::Next::Complete => return Ok(Outcome::Complete),
                 attempt::Next::Wait(due) => return Ok(waits(&due)),
             };
-            let ended = match opened.as_slice() {
-                [alone] if !self.workspace.in_batch()? => self.work_alone(alone),
+            // A batch may have been begun by somebody who had more at once, or
+            // who needed no commit to begin from.
+            let at_once = opened.len().min(self.workspace.scope.max_parallel);
+            let ended = match &opened[..at_once] {
+                [alone] if alone.base().is_none() || !self.workspace.in_batch()? => {
+                    self.work_alone(alone)
+                }
                 group => self.work_group(group),
             };
             match ended {

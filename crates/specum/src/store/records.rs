@@ -13,10 +13,6 @@ use crate::{files, os};
 
 /// The longest journal worth reading.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
-/// How many records keep the state that they wrote. Only the last one is ever
-/// asked for; it is most of a record.
-const WITH_STATE: usize = 8;
-
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// How much of the file is read: whole lines.
@@ -26,6 +22,9 @@ pub(super) struct Records {
     /// What was read last, to be sure that the file is still the same.
     last_line: Vec<u8>,
     records: Arc<Vec<Record>>,
+    /// Which of them wrote the state last. Only that one is ever asked for its
+    /// state, which is most of a record; the others have let it go.
+    with_state: Option<usize>,
 }
 
 impl Records {
@@ -75,13 +74,15 @@ impl Records {
         self.last_line = lines[before.map_or(0, |at| at + 1)..].to_vec();
         self.length += lines.len() as u64;
         let records = Arc::make_mut(&mut self.records);
-        let first = records.len().saturating_sub(WITH_STATE);
-        records.extend(journal::parse(lines));
-        let last = records.len().saturating_sub(WITH_STATE).max(first);
-        for record in &mut records[first..last] {
-            if let Some(changes) = &mut record.changes {
+        for record in journal::parse(lines) {
+            let writes = record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep);
+            if writes
+                && let Some(before) = self.with_state.replace(records.len())
+                && let Some(changes) = &mut records[before].changes
+            {
                 changes.state = StateChange::Keep;
             }
+            records.push(record);
         }
     }
 }
@@ -146,8 +147,18 @@ mod tests {
             let with_state = found.iter().filter(|record| {
                 record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep)
             });
-            assert_eq!(with_state.clone().count(), (n + 1).min(WITH_STATE));
-            assert_eq!(with_state.clone().next_back().unwrap().at, n.to_string());
+            assert_eq!(
+                with_state.map(|record| record.at.clone()).collect::<Vec<_>>(),
+                [n.to_string()]
+            );
+        }
+        // However much is told behind it.
+        for _ in 0..40 {
+            text.push_str(PAUSED);
+            fs::write(&path, &text).unwrap();
+            let found = records.read(&path).unwrap();
+            let state = &found[39].changes.as_ref().unwrap().state;
+            assert!(matches!(state, StateChange::Write(_)));
         }
     }
 }

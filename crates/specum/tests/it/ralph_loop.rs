@@ -280,6 +280,19 @@ fn the_default_driver_takes_the_loop_back() {
 }
 
 #[test]
+fn a_run_takes_the_loop_from_the_plugin() {
+    let world = with_plugin(
+        "- [ ] 1.1 a\n  ```sh\n  touch f\n  ```\n  - **Verify**: `test -f f`\n- [ ] 1.2 b\n",
+    );
+    world.git_init();
+    implement(&world).exits(0);
+    assert!(plugin_stop(&world, "x").contains("`specum next`"));
+    world.specum(&["run", "--agent", "script", "--only", "1.1", "--take-over"]).exits(0);
+    assert_eq!(plugin_stop(&world, "x"), "", "it would work beside the run");
+    assert!(!world.path(LOOP).exists());
+}
+
+#[test]
 fn a_loop_that_waits_for_a_person_is_taken_from_the_plugin() {
     let world = with_plugin("- [ ] 1.1 a\n  - **Verify**: `false`\n");
     world.specum(&["implement", "--driver", "ralph-loop", "--max-task-iterations", "1"]).exits(0);

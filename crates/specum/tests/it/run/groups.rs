@@ -209,6 +209,29 @@ fn fault_26_resume_refused_for_a_side_file_or_did_finished_work_again() {
 }
 
 #[test]
+fn a_group_that_was_interrupted_goes_on_with_as_many_at_once_as_are_wanted_now() {
+    let world = planned("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 d\n");
+    let agent = agent(
+        &world,
+        "echo x > $id.txt\n\
+         test -e $HOME/go || { echo $id > $HOME/line; sleep 600; }\n\
+         mkdir $HOME/busy || touch $HOME/two-at-once; rmdir $HOME/busy; echo TASK_COMPLETE\n",
+    );
+    let mut line = Listener::new(&world, "line");
+    let mut first = at_work(&world, &agent, &[]);
+    assert_eq!(line.lines(3), ["1.1", "1.2", "1.3"]);
+    send(&first, Signal::INT);
+    first.wait().unwrap();
+    fs::write(world.home().join("go"), "").unwrap();
+    call(command_run(&world, &agent, &["--only", "1.4"]), b"").exits(0);
+    assert_eq!(committed(&world), ["1.4"], "what is asked for comes first");
+    call(command_run(&world, &agent, &["--jobs", "1"]), b"").exits(0);
+    assert_eq!(committed(&world), ["1.4", "1.1", "1.2", "1.3"]);
+    assert!(!world.home().join("two-at-once").exists());
+    nothing_is_left(&world);
+}
+
+#[test]
 fn what_has_passed_in_its_worktree_is_not_worked_again() {
     let world = planned(TWO);
     let agent = agent(

@@ -51,6 +51,31 @@ fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
 }
 
 #[test]
+fn finish_killed_at_any_step_before_the_first_commit_is_no_dead_end() {
+    for step in 1.. {
+        let world =
+            World::with_tasks("- [ ] 1.1 a\n  - **Verify**: `test -f a.txt`\n- [ ] 1.2 b\n");
+        world.git(&["init", "--quiet", "--initial-branch=main"]);
+        world.specum(&["implement"]).exits(0);
+        world.specum(&["next"]).exits(0);
+        world.write("a.txt", "made by 1.1");
+        let mut finish = world.command();
+        finish.args(["finish", "1.1"]).env("SPECUM_DIE_AT", step.to_string());
+        let code = call(finish, b"TASK_COMPLETE").code;
+        assert!(matches!(code, None | Some(0)), "step {step}: {code:?}");
+        world.specum(&["next"]).exits(0);
+        if world.read(TASKS).contains("- [ ] 1.1") {
+            world.finish("1.1", "TASK_COMPLETE").exits(0);
+        }
+        let commits = world.git(&["log", "--format=%(trailers:key=Task,valueonly)", "--", "a.txt"]);
+        assert_eq!(commits.split_whitespace().collect::<Vec<_>>(), ["1.1"], "step {step}");
+        if code.is_some() {
+            return;
+        }
+    }
+}
+
+#[test]
 fn a_loop_is_not_taken_for_finished_while_its_last_commit_is_being_made() {
     let world = World::started("- [ ] 1.1 a\n");
     let gate = world.root.with_file_name("gate");
