@@ -40,7 +40,7 @@ pub enum AttemptError {
     #[error("tasks.md cannot be worked: {0}; `specum check` lists all such mistakes")]
     Mistaken(String),
     /// Somebody else works the spec.
-    #[error("{spec} is worked by {by}; stop it there first")]
+    #[error("{spec} is worked by {by}; stop it there, or with `specum pause {spec}`")]
     Held {
         /// The spec.
         spec: String,

@@ -38,6 +38,9 @@ fn write_pages(command: Command, folder: &Path) -> anyhow::Result<usize> {
     let man = Man::new(command).source(concat!("specum ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render(&mut page)?;
-    files::write(&folder.join(man.get_filename()), &page)?;
+    // It has no date. clap_mangen leaves nothing in its place, and the version
+    // would be taken for it.
+    let page = String::from_utf8(page)?.replacen(" 1  \"specum ", " 1 \"\" \"specum ", 1);
+    files::write(&folder.join(man.get_filename()), page.as_bytes())?;
     Ok(count)
 }

@@ -1,6 +1,6 @@
-//! The lists in `deny.toml`, as far as they can be checked without the network:
-//! licences, sources, and two versions of one crate. The advisories are for
-//! `cargo deny` in CI.
+//! The lists in `deny.toml`, as far as cargo's own metadata tells: licences,
+//! sources, and two versions of one crate. The advisories are for `cargo deny`
+//! in CI.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,10 +17,11 @@ fn listed(name: &str) -> Vec<String> {
     items.lines().map(|line| line.trim().trim_matches([',', '"']).to_owned()).collect()
 }
 
-/// Every crate that any target or test of this workspace needs.
+/// Every crate that any target or test of this workspace needs. Those of other
+/// systems are fetched for it.
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
         .output()
         .unwrap();

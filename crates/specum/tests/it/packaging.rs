@@ -138,7 +138,7 @@ fn every_command_has_a_man_page() {
     assert_eq!(written, names.iter().map(|name| format!("{name}.1")).collect());
     for name in names {
         let page = fs::read_to_string(pages.join(format!("{name}.1"))).unwrap();
-        let title = format!(".TH {name} 1");
+        let title = format!(".TH {name} 1 \"\" \"specum {}\"", env!("CARGO_PKG_VERSION"));
         assert!(page.lines().any(|line| line.starts_with(&title)), "{name}: {page}");
         let call = name.replace('-', "\\-");
         assert!(page.contains(&format!(".SH NAME\n{call} \\- ")), "{name}: {page}");

@@ -60,6 +60,7 @@ impl Running {
         }
         let pid = Pid::from_child(&child);
         let (sender, happenings) = mpsc::channel();
+        #[cfg(target_os = "linux")]
         if let Some(pipe) = &child.stdout {
             // As specum does it: Node.js may exit before a full pipe is read.
             let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
