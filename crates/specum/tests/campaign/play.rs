@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::end::{self, Before, End};
 use super::invariants::{self, Broken};
 use super::scripts;
-use super::stage::{Ended, SPEC, Stage};
+use super::stage::{Ended, Stage};
 use super::story::Story;
 use super::story::fault::{AtAgent, AtGit, AtStart, Fault};
 
@@ -34,6 +34,8 @@ pub(crate) fn play(story: &Story) -> io::Result<Played> {
     let mut play =
         Play { story, stage, struck: vec![false; story.faults.len()], told: String::new() };
     let (starts, broken) = play.work()?;
+    play.make_writable()?;
+    play.unlock()?;
     let end = End::of(&play.stage, story, &play.struck, before);
     let (done, broken) = match (end, broken) {
         (Ok(end), None) => (end.done(), invariants::broken(&end)),
@@ -115,33 +117,37 @@ impl Play<'_> {
         new
     }
 
+    /// Lets everything be written again that has become read-only.
+    fn make_writable(&self) -> io::Result<()> {
+        for fault in &self.story.faults {
+            let Fault::Agent { how: AtAgent::ReadOnly(path), .. } = fault else { continue };
+            let path = self.stage.root().join(path);
+            if let Ok(found) = fs::metadata(&path) {
+                let mode = found.permissions().mode() | 0o200;
+                fs::set_permissions(&path, Permissions::from_mode(mode))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the lock that a killed git has left, as git's own message says.
+    fn unlock(&self) -> io::Result<()> {
+        let has_left_it = |(fault, struck): (&Fault, &bool)| {
+            *struck && matches!(fault, Fault::Git { how: AtGit::Killed, .. })
+        };
+        if !self.story.faults.iter().zip(&self.struck).any(has_left_it) {
+            return Ok(());
+        }
+        match fs::remove_file(self.stage.root().join(".git/index.lock")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Does what a person does who reads what specum has said.
     fn help(&mut self, ended: &Ended) -> io::Result<()> {
-        let faults: Vec<&Fault> = self
-            .story
-            .faults
-            .iter()
-            .zip(&self.struck)
-            .filter(|(_, struck)| **struck)
-            .map(|(fault, _)| fault)
-            .collect();
-        let has = |what: fn(&Fault) -> bool| faults.iter().any(|fault| what(fault));
-        if has(|fault| matches!(fault, Fault::Agent { how: AtAgent::ReadOnly(_), .. })) {
-            let root = self.stage.root();
-            for path in [SPEC, ".git", ".git/refs/heads", "specs/plan/.ralph-journal.jsonl"] {
-                let path = root.join(path);
-                if let Ok(found) = fs::metadata(&path) {
-                    let mode = found.permissions().mode() | 0o200;
-                    fs::set_permissions(&path, Permissions::from_mode(mode))?;
-                }
-            }
-        }
-        if has(|fault| matches!(fault, Fault::Git { how: AtGit::Killed, .. })) {
-            match fs::remove_file(self.stage.root().join(".git/index.lock")) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
+        self.make_writable()?;
+        self.unlock()?;
         if ended.code == Some(6) {
             let resumed = self.stage.specum(&["resume"])?;
             self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
