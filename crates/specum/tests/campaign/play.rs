@@ -66,6 +66,7 @@ impl Play<'_> {
     /// Starts specum until it has worked the plan. Each start that does not has
     /// to be explained by a fault that has struck during it.
     fn work(&mut self) -> io::Result<(usize, Option<Broken>)> {
+        let mut struck_before = false;
         for start in 1.. {
             let how = self.story.faults.iter().find_map(|fault| match fault {
                 Fault::Start { start: at, how } if *at == start => Some(*how),
@@ -82,7 +83,10 @@ impl Play<'_> {
             if ended.code == Some(0) {
                 return Ok((start, None));
             }
-            if new.is_empty() {
+            // A task may have used its attempts before specum could say so.
+            let explained = !new.is_empty() || (ended.code == Some(6) && struck_before);
+            struck_before = !new.is_empty();
+            if !explained {
                 let last = ended.said.lines().last().unwrap_or_default();
                 let why =
                     format!("start {start} came to {outcome} although nothing struck: {last}");
