@@ -11,7 +11,7 @@ use super::invariants::{self, Broken};
 use super::scripts;
 use super::stage::{Ended, Stage};
 use super::story::Story;
-use super::story::fault::{AtAgent, AtGit, AtStart, Fault};
+use super::story::fault::{AtAgent, AtStart, Fault, Kind};
 
 /// What became of a story.
 pub(crate) struct Played {
@@ -134,18 +134,20 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Removes the lock that a killed git has left, as git's own message says.
+    /// Removes the locks that git has left because it was killed, or because
+    /// their folder had become read-only, as its own message says.
     fn unlock(&self) -> io::Result<()> {
-        let has_left_it = |(fault, struck): (&Fault, &bool)| {
-            *struck && matches!(fault, Fault::Git { how: AtGit::Killed, .. })
+        let has_left_some = |(fault, struck): (&Fault, &bool)| {
+            let kinds = [Kind::GitFails, Kind::ReadOnly];
+            *struck && kinds.contains(&fault.kind())
         };
-        if !self.story.faults.iter().zip(&self.struck).any(has_left_it) {
+        if !self.story.faults.iter().zip(&self.struck).any(has_left_some) {
             return Ok(());
         }
-        match fs::remove_file(self.stage.root().join(".git/index.lock")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        for name in end::git_locks(&self.stage) {
+            fs::remove_file(self.stage.root().join(".git").join(name))?;
         }
+        Ok(())
     }
 
     /// Does what a person does who reads what specum has said.
