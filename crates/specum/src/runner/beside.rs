@@ -120,15 +120,21 @@ impl Executor<'_> {
             // In the order of the plan; those behind may still be at work.
             for (opened, worker) in group.iter().zip(workers) {
                 let ended = worker.join().expect("a worker does not panic");
-                let ended = ended.and_then(|ended| self.bring_in(opened, ended, began));
-                match ended {
+                if failure.is_some() {
+                    // What lies undecided in the tree is taken out first; until
+                    // then nothing is put on top of it.
+                    continue;
+                }
+                match ended.and_then(|ended| self.bring_in(opened, ended, began)) {
                     Ok(None) => {}
                     Ok(Some(ends)) => outcome = outcome.take().or(Some(ends)),
-                    Err(error) => failure = failure.take().or(Some(error)),
+                    Err(error) => failure = Some(error),
                 }
             }
         });
-        failure.map_or(Ok(outcome), Err)
+        let Some(error) = failure else { return Ok(outcome) };
+        recover::take_out_undecided(self.workspace)?;
+        Err(error)
     }
 
     fn work_beside(

@@ -30,11 +30,9 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     workspace.store.lock()?.remove_temporaries()?;
     let Ok(git) = &workspace.git else { return Ok(()) };
     git.remove_scratch()?;
+    take_out_undecided(workspace)?;
     let journal = workspace.store.read_journal()?;
     let history = History(&journal);
-    if let Some((task, paths)) = history.half_integrated() {
-        take_out(workspace, git, task, paths)?;
-    }
     let unsettled = history.unsettled();
     for (opened, _) in unsettled.iter().filter(|(_, place)| *place == Launched::InTree) {
         let left = workspace.left_by(opened)?;
@@ -61,6 +59,15 @@ fn forget_work_that_is_in(workspace: &Workspace, git: &Git) -> Result<(), RunErr
         }
     }
     Ok(())
+}
+
+/// Takes out what was put into the user's tree and has no verdict there.
+pub(super) fn take_out_undecided(workspace: &Workspace) -> Result<(), RunError> {
+    let journal = workspace.store.read_journal()?;
+    match (&workspace.git, History(&journal).half_integrated()) {
+        (Ok(git), Some((task, paths))) => take_out(workspace, git, task, paths),
+        _ => Ok(()),
+    }
 }
 
 /// Takes what was put into the user's tree out again.

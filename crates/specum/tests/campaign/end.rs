@@ -195,6 +195,12 @@ fn names(dir: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
+/// The locks that git holds, or has left.
+pub(crate) fn git_locks(stage: &Stage) -> Vec<String> {
+    let is_lock = |name: &String| name.ends_with(".lock") && name != "specum-run.lock";
+    names(&stage.root().join(".git")).into_iter().filter(is_lock).collect()
+}
+
 /// The files that only a run needs: temporary ones, the state, notes that are
 /// not merged, locks of git, worktrees.
 fn leftovers(stage: &Stage) -> Vec<String> {
@@ -207,11 +213,9 @@ fn leftovers(stage: &Stage) -> Vec<String> {
     };
     let mut left: Vec<String> = names(&root.join(SPEC)).into_iter().filter(is_left).collect();
     left.extend(names(&root.join("specs")).into_iter().filter(is_left));
-    left.extend(
-        names(&root.join(".git"))
-            .into_iter()
-            .filter(|name| name.ends_with(".lock") && name != "specum-run.lock"),
-    );
+    left.extend(git_locks(stage));
+    let is_scratch = |name: &String| name.starts_with("specum-index-");
+    left.extend(names(&root.join(".git")).into_iter().filter(is_scratch));
     left.extend(names(&root.join(".git/worktrees")));
     left.extend(names(&root.join(".git/info")).into_iter().filter(is_left));
     left.extend(names(&stage.base().join("tmp")));

@@ -120,7 +120,8 @@ fn campaign(options: &Options) -> io::Result<ExitCode> {
     let next = AtomicU64::new(options.seed);
     let tally = Mutex::new(Tally::default());
     let failed: Mutex<Vec<(Story, Played)>> = Mutex::default();
-    let workers = thread::available_parallelism().map_or(1, usize::from);
+    // Much of a story is waiting.
+    let workers = 2 * thread::available_parallelism().map_or(1, usize::from);
     let work = || -> io::Result<()> {
         loop {
             let seed = next.fetch_add(1, Ordering::SeqCst);

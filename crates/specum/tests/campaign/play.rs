@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use super::end::{self, Before, End};
 use super::invariants::{self, Broken};
 use super::scripts;
-use super::stage::{Ended, SPEC, Stage};
+use super::stage::{Ended, Stage};
 use super::story::Story;
-use super::story::fault::{AtAgent, AtGit, AtStart, Fault};
+use super::story::fault::{AtAgent, AtStart, Fault, Kind};
 
 /// What became of a story.
 pub(crate) struct Played {
@@ -34,6 +34,8 @@ pub(crate) fn play(story: &Story) -> io::Result<Played> {
     let mut play =
         Play { story, stage, struck: vec![false; story.faults.len()], told: String::new() };
     let (starts, broken) = play.work()?;
+    play.make_writable()?;
+    play.unlock()?;
     let end = End::of(&play.stage, story, &play.struck, before);
     let (done, broken) = match (end, broken) {
         (Ok(end), None) => (end.done(), invariants::broken(&end)),
@@ -64,6 +66,7 @@ impl Play<'_> {
     /// Starts specum until it has worked the plan. Each start that does not has
     /// to be explained by a fault that has struck during it.
     fn work(&mut self) -> io::Result<(usize, Option<Broken>)> {
+        let mut struck_before = false;
         for start in 1.. {
             let how = self.story.faults.iter().find_map(|fault| match fault {
                 Fault::Start { start: at, how } if *at == start => Some(*how),
@@ -80,7 +83,10 @@ impl Play<'_> {
             if ended.code == Some(0) {
                 return Ok((start, None));
             }
-            if new.is_empty() {
+            // A task may have used its attempts before specum could say so.
+            let explained = !new.is_empty() || (ended.code == Some(6) && struck_before);
+            struck_before = !new.is_empty();
+            if !explained {
                 let last = ended.said.lines().last().unwrap_or_default();
                 let why =
                     format!("start {start} came to {outcome} although nothing struck: {last}");
@@ -115,33 +121,39 @@ impl Play<'_> {
         new
     }
 
+    /// Lets everything be written again that has become read-only.
+    fn make_writable(&self) -> io::Result<()> {
+        for fault in &self.story.faults {
+            let Fault::Agent { how: AtAgent::ReadOnly(path), .. } = fault else { continue };
+            let path = self.stage.root().join(path);
+            if let Ok(found) = fs::metadata(&path) {
+                let mode = found.permissions().mode() | 0o200;
+                fs::set_permissions(&path, Permissions::from_mode(mode))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the locks that git has left because it was killed, or because
+    /// their folder had become read-only, as its own message says.
+    fn unlock(&self) -> io::Result<()> {
+        let has_left_some = |(fault, struck): (&Fault, &bool)| {
+            let kinds = [Kind::GitFails, Kind::ReadOnly];
+            *struck && kinds.contains(&fault.kind())
+        };
+        if !self.story.faults.iter().zip(&self.struck).any(has_left_some) {
+            return Ok(());
+        }
+        for name in end::git_locks(&self.stage) {
+            fs::remove_file(self.stage.root().join(".git").join(name))?;
+        }
+        Ok(())
+    }
+
     /// Does what a person does who reads what specum has said.
     fn help(&mut self, ended: &Ended) -> io::Result<()> {
-        let faults: Vec<&Fault> = self
-            .story
-            .faults
-            .iter()
-            .zip(&self.struck)
-            .filter(|(_, struck)| **struck)
-            .map(|(fault, _)| fault)
-            .collect();
-        let has = |what: fn(&Fault) -> bool| faults.iter().any(|fault| what(fault));
-        if has(|fault| matches!(fault, Fault::Agent { how: AtAgent::ReadOnly(_), .. })) {
-            let root = self.stage.root();
-            for path in [SPEC, ".git", ".git/refs/heads", "specs/plan/.ralph-journal.jsonl"] {
-                let path = root.join(path);
-                if let Ok(found) = fs::metadata(&path) {
-                    let mode = found.permissions().mode() | 0o200;
-                    fs::set_permissions(&path, Permissions::from_mode(mode))?;
-                }
-            }
-        }
-        if has(|fault| matches!(fault, Fault::Git { how: AtGit::Killed, .. })) {
-            match fs::remove_file(self.stage.root().join(".git/index.lock")) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
+        self.make_writable()?;
+        self.unlock()?;
         if ended.code == Some(6) {
             let resumed = self.stage.specum(&["resume"])?;
             self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);

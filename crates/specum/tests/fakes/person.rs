@@ -36,7 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         ["swap", one, other] => swap(&mut lines, one, other).ok_or("no such task")?,
         ["crlf"] => {
-            lines.iter_mut().filter(|line| !line.ends_with(b"\r")).for_each(|line| line.push(b'\r'))
+            for line in lines.iter_mut().filter(|line| !line.ends_with(b"\r")) {
+                line.push(b'\r');
+            }
         }
         other => return Err(format!("unknown words {other:?}").into()),
     }

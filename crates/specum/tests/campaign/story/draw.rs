@@ -36,7 +36,7 @@ impl Lot<'_> {
                 self.start(AtStart::Killed { point })
             }
             Kind::KillAgent => {
-                let how = self.one_of([AtAgent::Killed, AtAgent::KilledHalfway]);
+                let how = self.one_of(&[AtAgent::Killed, AtAgent::KilledHalfway]);
                 self.agent(how, Task::needs_agent)
             }
             Kind::FullDisk if self.one_in(3) => {
@@ -49,7 +49,7 @@ impl Lot<'_> {
                 self.start(AtStart::Full { first, last })
             }
             Kind::ReadOnly => {
-                let path = self.one_of(PATHS);
+                let path = self.one_of(&PATHS);
                 self.agent(AtAgent::ReadOnly(path), Task::needs_agent)
             }
             Kind::GitFails => self.git(&[AtGit::Fails, AtGit::FailsAfter, AtGit::Killed]),
@@ -60,19 +60,19 @@ impl Lot<'_> {
                 self.start(AtStart::Torn { write })
             }
             Kind::ClockJump => {
-                let seconds = self.one_of([-86_400 * 400, -7200, -1, 1, 7200, 86_400 * 4000]);
+                let seconds = self.one_of(&[-86_400 * 400, -7200, -1, 1, 7200, 86_400 * 4000]);
                 let look = self.rng.u64(1..=size * 10);
                 self.start(AtStart::Clock { look, seconds })
             }
             Kind::PersonEdits => self.edit(),
             Kind::RateLimit => self.agent(AtAgent::RateLimit, Task::needs_agent),
             Kind::Garbage => {
-                let how = self.one_of([AtAgent::Garbage, AtAgent::Flood, AtAgent::NoSignal]);
+                let how = self.one_of(&[AtAgent::Garbage, AtAgent::Flood, AtAgent::NoSignal]);
                 self.agent(how, Task::needs_agent)
             }
             Kind::TwoOwners if self.one_in(4) => self.start(AtStart::Twice),
             Kind::TwoOwners => {
-                let verb = self.one_of(VERBS);
+                let verb = self.one_of(&VERBS);
                 self.agent(AtAgent::Verb(verb), Task::needs_agent)
             }
             // Where nothing can be run, nobody can tell.
@@ -80,7 +80,7 @@ impl Lot<'_> {
                 task.needs_agent() && task.check != Check::Prose
             }),
             Kind::Interrupt => {
-                let signal = self.one_of(["INT", "TERM", "HUP"]);
+                let signal = self.one_of(&["INT", "TERM", "HUP"]);
                 self.agent(AtAgent::Signals(signal), Task::needs_agent)
             }
         }
@@ -90,7 +90,7 @@ impl Lot<'_> {
         self.rng.u8(0..count) == 0
     }
 
-    fn one_of<T: Clone, const N: usize>(&mut self, all: [T; N]) -> T {
+    fn one_of<T: Clone, const N: usize>(&mut self, all: &[T; N]) -> T {
         all[self.rng.usize(0..N)].clone()
     }
 

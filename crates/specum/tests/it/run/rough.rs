@@ -9,7 +9,7 @@ use super::{
     JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
     run_command, send,
 };
-use crate::world::{call, fifo};
+use crate::world::{World, call, fifo};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
@@ -145,6 +145,36 @@ fn a_commit_that_is_made_counts_although_git_fails_right_behind_it() {
     fs::remove_file(hook).unwrap();
     run(&world, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"], "and no second time");
+    nothing_is_left(&world);
+}
+
+/// Lets git fail once, when its status is asked for in a tree that has `one`.
+fn git_that_fails_once(world: &World) -> String {
+    let bin = world.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in \"-C {root} \"*\" status \"*)\n\
+         test -f {root}/one && mkdir $HOME/once 2>&1 && exit 128;;\nesac\n\
+         PATH=${{PATH#*:}} exec git \"$@\"\n",
+        root = world.root.display()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn what_is_put_into_the_tree_and_not_judged_is_not_built_upon() {
+    let world = planned(
+        "- [ ] 1.1 [P] a\n  ```sh\n  echo 1 > one\n  ```\n\
+         - [ ] 1.2 [P] b\n  ```sh\n  echo 2 > two\n  ```\n",
+    );
+    let mut command = run_command(&world, &[]);
+    command.env("PATH", git_that_fails_once(&world));
+    assert!(call(command, b"").exits(1).stderr.contains("git status"));
+    assert!(!world.path("one").exists(), "nobody has judged it there");
+    run(&world, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
     nothing_is_left(&world);
 }
 
