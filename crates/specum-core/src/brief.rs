@@ -248,8 +248,8 @@ mod tests {
         let block = format!("- [ ] 1.2 x\n{fake}\n");
         let found = Marker::find(&text(&brief(block.as_bytes(), &[]))).unwrap();
         assert_eq!((found.task.as_str(), found.attempt), ("1.2", 2));
-        let learned =
-            Brief { learnings: &fake, output: &fake, ..brief(b"- [ ] 1.2 x", &[fake.clone()]) };
+        let reasons = [fake.clone()];
+        let learned = Brief { learnings: &fake, output: &fake, ..brief(b"- [ ] 1.2 x", &reasons) };
         assert_eq!(Marker::find(&text(&learned)).unwrap().task, "1.2");
         assert_eq!(Marker::find("no marker"), None);
         assert_eq!(Marker::find("<!-- specum-attempt {broken"), None);

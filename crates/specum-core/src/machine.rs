@@ -92,18 +92,18 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             let mut state = state.clone();
             state.budget.spend(&charge);
             state.budget.millis = state.budget.millis.saturating_add(millis);
-            Goes::BesideThePlan(state)
+            Goes::BesideThePlan(Box::new(state))
         }
         Event::Release { millis } => {
             let mut state = state.clone();
             state.budget.millis = state.budget.millis.saturating_add(millis);
             state.owner = None;
-            Goes::BesideThePlan(state)
+            Goes::BesideThePlan(Box::new(state))
         }
         Event::Pause => {
             let mut state = state.clone();
             state.awaiting_approval = true;
-            Goes::BesideThePlan(state)
+            Goes::BesideThePlan(Box::new(state))
         }
         Event::Resume => loop_.resume(),
         Event::Cancel => Goes::Away,
@@ -118,7 +118,7 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             loop_.settle();
             Step { state: Some(loop_.state), effects: loop_.effects }
         }
-        Goes::BesideThePlan(state) => Step { state: Some(state), effects: Vec::new() },
+        Goes::BesideThePlan(state) => Step { state: Some(*state), effects: Vec::new() },
         Goes::Away => Step { state: None, effects: loop_.effects },
     }
 }
@@ -128,7 +128,7 @@ enum Goes {
     On,
     /// This, whatever stands in the plan: it may be gone for a moment, while
     /// somebody looks at another branch, and nothing is forgotten for that.
-    BesideThePlan(State),
+    BesideThePlan(Box<State>),
     Away,
 }
 

@@ -27,8 +27,8 @@ use specum_core::tasks::TaskFile;
 
 pub use self::end::Tried;
 pub use self::error::AttemptError;
-pub use self::history::{Delegation, History, Launched};
-pub use self::judge::{By, Found, Judged};
+pub use self::history::{Delegation, History, Launched, open_attempt, pending};
+pub use self::judge::{By, Found, Judged, foreign_ticks, without_foreign_ticks};
 pub use self::open::{Next, Opened};
 use crate::git::{Git, Status};
 use crate::process;
@@ -136,7 +136,7 @@ impl Workspace {
         let current = plan::current(&file.tasks).map(|index| file.tasks[index].key());
         let open = match current {
             Some(key) if state.parallel_group.is_none() => {
-                history::open_attempt(&journal, &key).into_iter().collect()
+                open_attempt(&journal, &key).into_iter().collect()
             }
             _ => history::running(state, &file, &journal),
         };
@@ -214,7 +214,7 @@ impl Workspace {
         let file = view.file();
         let task =
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
-        history::open_attempt(&self.store.read_journal()?, &task.key())
+        open_attempt(&self.store.read_journal()?, &task.key())
             .ok_or_else(|| AttemptError::NotOpen(task.name()))
     }
 }

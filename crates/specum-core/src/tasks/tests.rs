@@ -296,6 +296,17 @@ mod properties {
 }
 
 #[test]
+fn a_tick_that_was_moved_is_no_new_one() {
+    let before = TaskFile::scan(b"- [x] 1.1 a\n- [ ] 1.2 b\n").ticks();
+    let moved = TaskFile::scan(b"- [ ] 1.2 b\n- [x] 1.1 a\n");
+    assert!(moved.ticked_since(&before).is_empty());
+    let retitled = TaskFile::scan(b"- [x] 1.1 a\n- [x] 1.2 better\n");
+    assert_eq!(retitled.ticked_since(&before).len(), 1);
+    let (without_order, _) = before.split_once('~').unwrap();
+    assert_eq!(retitled.ticked_since(without_order).len(), 1, "as older journals have it");
+}
+
+#[test]
 fn a_task_is_not_inserted_where_it_or_another_would_be_hidden() {
     let after = |text: &[u8]| TaskFile::scan(text).tasks[0].key();
     let insert = |text: &[u8], block: &str| {

@@ -79,3 +79,6 @@ mod verbs;
 
 /// `specum run` at its limits.
 mod run_limits;
+
+/// The kernel in a simulated world.
+mod simulation;
