@@ -233,6 +233,8 @@ fn start_of(pid: u32) -> Option<String> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     const SOON: Duration = Duration::from_secs(60);

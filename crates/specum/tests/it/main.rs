@@ -60,6 +60,9 @@ mod bad_input;
 /// What docs/security.md claims.
 mod security;
 
+/// What is promised elsewhere.
+mod promises;
+
 /// Faults of earlier loops, by number.
 mod faults;
 

@@ -7,6 +7,9 @@
 /// `kill -9` at every step.
 mod crash;
 
+/// Ended by others.
+mod ended;
+
 /// Worktrees, and their way into the tree.
 mod groups;
 

@@ -12,6 +12,7 @@ use std::{env, iter, thread};
 
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 
 /// The binary under test.
@@ -301,10 +302,12 @@ pub(crate) fn on_a_terminal(mut command: Command) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).expect("a new one");
     unlockpt(&ours).expect("a new one");
+    let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&ours, size).expect("a new one");
     let name = ptsname(&ours, Vec::new()).expect("it has a name");
     let name = name.to_str().expect("a plain one");
     let theirs = File::options().read(true).write(true).open(name).expect("its other side");
-    command.stdin(Stdio::null());
+    command.stdin(Stdio::null()).env("TERM", "xterm");
     command.stdout(theirs.try_clone().expect("a second handle")).stderr(theirs);
     let mut child = command.spawn().expect("the binary starts");
     // The command holds the last ends of the other side, so that reading ends.

@@ -33,7 +33,17 @@ fn fault_31_one_byte_that_is_no_text_ended_the_run() {
     told.ends(0, "complete");
     assert_eq!(told.failures(), []);
     let log = stage.logs().remove("1.1-1.log").unwrap();
-    assert!(log.starts_with(bytes), "{log:?}");
+    let last = claude::complete(5, 0.1);
+    let expected = [bytes, last.strip_prefix("say ").unwrap().as_bytes()].concat();
+    assert!(log == expected, "{}", String::from_utf8_lossy(&log));
+}
+
+#[test]
+fn a_log_has_the_last_byte_even_if_no_line_ends_there() {
+    let stage = one();
+    stage.agent("plain", "sh touch a.txt\nsay TASK_COMPLETE\nbytes 656e64ff00");
+    stage.run(&["--agent-command", "plain"]).ends(0, "complete");
+    assert_eq!(stage.logs()["1.1-1.log"], b"TASK_COMPLETE\nend\xff\0");
 }
 
 #[test]
@@ -49,12 +59,13 @@ fn what_a_terminal_would_obey_does_not_reach_it() {
     let json = stage().run(&agent);
     json.ends(0, "complete");
     let plain = stage().specum(&[&["run"], &agent[..]].concat());
+    assert!(json.call.stdout.contains("TASK"), "{}", json.call.stdout);
     for shown in [&json.call.stdout, &plain.exits(0).stdout] {
-        assert!(shown.contains("TASK") && !shown.contains(['\x1b', '\x07']), "{shown:?}");
+        assert!(!shown.contains(['\x1b', '\x07']), "{shown:?}");
     }
     // There, specum itself moves the cursor.
     let live = on_a_terminal(stage().command(&[&["run"], &agent[..]].concat()));
-    assert!(live.contains("TASK"), "{live:?}");
+    assert!(live.contains("\x1b[") && live.contains("1.1"), "{live:?}");
     assert!(!live.contains("\x1b[2J") && !live.contains("\x1b]") && !live.contains('\x07'));
 }
 

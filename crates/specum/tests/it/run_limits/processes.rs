@@ -21,7 +21,7 @@ fn an_agent_that_closes_its_output_and_works_on_is_waited_for() {
     let script = format!(
         "pipe=$(readlink /proc/$$/fd/1); exec >&- 2>&-; \
          while ls -l /proc/$PPID/fd | grep -qF \"$pipe\"; do :; done; \
-         : > {}; cat {}; : > a.txt",
+         : > {}; : < {}; : > a.txt",
         line.display(),
         place.display()
     );

@@ -169,9 +169,9 @@ fn exit_codes_are_those_of_the_document() {
     stage.agent("claude", "slay -INT\nhang");
     ends(stage.specum(&["run", "--allow-dirty"])).exits(130);
     let state = stage.world.read_state();
-    stage
-        .world
-        .raw_state(state.to_string().replace("execution", "execution\",\"formatVersion\":\"9"));
+    let mut newer = state.clone();
+    newer["formatVersion"] = json!(2);
+    stage.world.state(&newer);
     ends(stage.specum(&["run", "--allow-dirty"])).exits(4);
     stage.world.state(&state);
     stage.agent("claude", format!("sh touch a.txt b.txt c.txt\n{}", claude::complete(5, 0.1)));

@@ -19,7 +19,8 @@ fn stops_its_run(title: &str, signal: &str) -> String {
     )
 }
 
-/// The real git, which writes down what it was asked for, a line each.
+/// The real git, which writes down what it was asked for by others than agents,
+/// a line each.
 fn git_that_tells(world: &World) -> std::path::PathBuf {
     let bin = world.home().join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -27,7 +28,7 @@ fn git_that_tells(world: &World) -> std::path::PathBuf {
     let git = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|file| file.is_file());
     let script = format!(
         "#!/bin/sh\nasked=$(printf '%s ' \"${{GIT_INDEX_FILE:+SCRATCH}}\" \"$@\" | tr '\\n' ' ')\n\
-         printf '%s\\n' \"$asked\" >> \"$HOME/asked\"\nexec {} \"$@\"\n",
+         test -n \"$SPECUM_ATTEMPT\" || printf '%s\\n' \"$asked\" >> \"$HOME/asked\"\nexec {} \"$@\"\n",
         git.expect("git is installed").display()
     );
     fs::write(bin.join("git"), script).unwrap();
