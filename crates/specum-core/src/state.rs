@@ -389,6 +389,11 @@ impl State {
         ]
     }
 
+    /// What the fields are called that are read and written.
+    pub fn field_names() -> impl Iterator<Item = &'static str> {
+        Self::new(1).fields().into_iter().map(|(name, _)| name)
+    }
+
     /// Whether a newer version of specum wrote this file.
     pub fn is_newer_format(&self) -> bool {
         self.format_version > FORMAT_VERSION

@@ -91,7 +91,7 @@ pub enum CommitRun {
     Refused(String),
 }
 
-/// One of the six.
+/// One of those that can refuse. The sixth only names files outside `Files`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     /// 1: no claim beside an admission.
@@ -104,8 +104,6 @@ pub enum Layer {
     Signal,
     /// 5: the command succeeds.
     Verify,
-    /// 6: files outside `Files` are named, never refused.
-    Scope,
 }
 
 impl Layer {
@@ -117,7 +115,6 @@ impl Layer {
             Layer::Checkmark => "checkmark",
             Layer::Signal => "no-signal",
             Layer::Verify => "verify",
-            Layer::Scope => "scope",
         }
     }
 }

@@ -246,12 +246,13 @@ proptest::proptest! {
     #[test]
     fn any_journal_and_any_file_have_a_summary(
         lines in proptest::collection::vec(
-            r#"\{"v":1,"at":"","event":"(started|opened|passed|failed|charged|committed|set-aside|kept|completed)","tasks":1,"open":1,"task":\{"id":"(1\.[1-4]|#[1-3]|)","title":"[ab]"\},"attempt":[0-3],"block":"","reasons":["x"],"agent":"a","millis":18446744073709551615,"commit":"c","reference":"r"\}"#,
+            r#"\{"v":1,"at":"","event":"(started|opened|passed|failed|charged|committed|set-aside|kept|completed)","tasks":1,"open":1,"task":\{"id":"(1\.[1-4]|#[1-3]|)","title":"[ab]"\},"attempt":[0-3],"block":"","reasons":\["x"\],"agent":"a","millis":18446744073709551615,"commit":"c","reference":"r"\}"#,
             0..20,
         ),
         tasks in "(- \\[[ x]\\] (1\\.[1-3] )?[ab]\n){0,4}",
     ) {
         let records = journal::parse(lines.join("\n").as_bytes());
+        proptest::prop_assert_eq!(records.len(), lines.len());
         let file = TaskFile::scan(tasks.as_bytes());
         let summary = Summary::of(&records, &file);
         proptest::prop_assert!(summary.tasks.len() >= file.tasks.len());

@@ -10,20 +10,21 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use serde_json::{Value, json};
 use specum::report::json::event_line;
-use specum_core::agent::{Sign, Usage};
+use specum_core::agent::{Sign, Trouble, Usage};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::plan;
 use specum_core::state::State;
 use specum_core::summary::Summary;
 use specum_core::tasks::{Mode, TaskFile, TaskKey};
+use specum_core::verify::Layer;
 
 use crate::world::World;
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn document(name: &str) -> String {
+pub(crate) fn document(name: &str) -> String {
     fs::read_to_string(repository().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -98,9 +99,7 @@ fn the_example_of_a_state_is_one_and_every_field_is_documented() {
     let (_, example) = fenced(&page).into_iter().find(|(info, _)| info == "json").unwrap();
     let state = State::parse(example.as_bytes()).unwrap();
     assert_eq!(String::from_utf8(state.render()).unwrap(), example, "it is written as it is shown");
-    let mut everything = State::new(1);
-    everything.blocked = Some("x".into());
-    for name in everything.to_object().keys() {
+    for name in State::field_names() {
         assert!(page.contains(&format!("`{name}`")), "{name} is not documented");
     }
 }
@@ -283,6 +282,41 @@ fn every_outcome() -> [Outcome; 11] {
     ]
 }
 
+/// Every class of a failure. Whoever adds one is sent here by the compiler.
+fn every_class() -> Vec<&'static str> {
+    let why = || "x".to_owned();
+    let layers =
+        [Layer::Contradiction, Layer::Uncommitted, Layer::Checkmark, Layer::Signal, Layer::Verify];
+    let troubles = [
+        Trouble::Missing(why()),
+        Trouble::NotAuthenticated(why()),
+        Trouble::RateLimited { why: why(), reset: None },
+        Trouble::ContextOverflow(why()),
+        Trouble::Server(why()),
+        Trouble::Crash(why()),
+        Trouble::Idle(1),
+        Trouble::Timeout(1),
+    ];
+    let class_of = |layer| match layer {
+        Layer::Contradiction
+        | Layer::Uncommitted
+        | Layer::Checkmark
+        | Layer::Signal
+        | Layer::Verify => Layer::class(layer),
+    };
+    let class_of_trouble = |trouble: &Trouble| match trouble {
+        Trouble::Missing(_)
+        | Trouble::NotAuthenticated(_)
+        | Trouble::RateLimited { .. }
+        | Trouble::ContextOverflow(_)
+        | Trouble::Server(_)
+        | Trouble::Crash(_)
+        | Trouble::Idle(_)
+        | Trouble::Timeout(_) => trouble.class(),
+    };
+    layers.into_iter().map(class_of).chain(troubles.iter().map(class_of_trouble)).collect()
+}
+
 /// A page in which the block of JSON below a heading is replaced.
 fn with_example(page: &str, heading: &str, example: &str) -> String {
     let begin = format!("\n## {heading}\n");
@@ -320,6 +354,9 @@ fn every_event_of_a_run_is_documented_with_all_its_fields_and_a_real_line() {
         let name = line["outcome"].as_str().unwrap();
         assert!(section(&page, "run-ended").contains(&format!("| `{name}` |")), "{name}");
     }
+    let listed = section(&page, "failed").lines().find(|line| line.starts_with("| `class` |"));
+    let listed = listed.unwrap().split('`').skip(3).step_by(2).collect::<BTreeSet<_>>();
+    assert_eq!(listed, every_class().into_iter().collect(), "the classes of a failure");
     for field in serde_json::to_value(Summary::default()).unwrap().as_object().unwrap().keys() {
         assert!(section(&page, "summary").contains(&format!("| `{field}` |")), "{field}");
     }
@@ -380,7 +417,7 @@ fn the_figures_of_the_readme_are_those_of_the_table() {
 
 #[test]
 fn every_claim_about_security_names_a_test_that_there_is() {
-    let sources: String = ["crates/specum/tests/it", "crates/specum/src"]
+    let sources: String = ["crates/specum/tests/it", "crates/specum/src", "crates/specum-core/src"]
         .iter()
         .flat_map(|dir| rust_files(&repository().join(dir)))
         .map(|file| fs::read_to_string(file).unwrap())
@@ -392,19 +429,25 @@ fn every_claim_about_security_names_a_test_that_there_is() {
         .filter_map(|text| text.split_once('(').map(|(name, _)| name.to_owned()))
         .collect();
     let page = document("docs/security.md");
-    let rows = page.lines().filter(|line| line.starts_with("| ")).filter_map(|line| {
-        let proof = line.trim_end_matches(" |").rsplit_once(" | ")?.1;
-        proof.starts_with('`').then_some(proof)
-    });
-    let names = rows.flat_map(|proof| proof.split(", ")).map(|name| name.trim_matches('`'));
-    let names: Vec<&str> = names.filter(|name| name.contains('_')).collect();
-    assert!(names.len() > 25, "{names:?}");
-    for name in names {
-        assert!(tests.contains(name), "{name}");
+    let mut rows = 0;
+    for table in page.split("| claim | test |\n|---|---|\n").skip(1) {
+        for row in table.lines().take_while(|line| line.starts_with('|')) {
+            let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+            let [_, proof] = cells[..] else { panic!("a claim and its tests: {row}") };
+            for name in proof.split(", ") {
+                assert!(tests.contains(name.trim_matches('`')), "{name} of {row}");
+            }
+            rows += 1;
+        }
     }
+    assert!(rows > 25, "only {rows} claims");
+    let named = page.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 3);
+    let (there, missing): (Vec<&str>, Vec<&str>) = named.partition(|name| tests.contains(*name));
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(there.iter().any(|name| name.starts_with("under_bubblewrap")), "{there:?}");
 }
 
-/// Every file below a directory of sources.
+/// Every file below a directory.
 pub(crate) fn rust_files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path());
     let (dirs, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
@@ -414,12 +457,20 @@ pub(crate) fn rust_files(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn links_between_the_documents_lead_somewhere() {
     let mut checked = 0;
-    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let text = document(name);
+    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let below = rust_files(&repository().join("docs"));
+    let pages = top.iter().map(|name| repository().join(name)).chain(below);
+    for page in pages.filter(|page| page.extension().is_some_and(|kind| kind == "md")) {
+        let text = fs::read_to_string(&page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            assert!(repository().join(link).exists(), "{name}: {link}");
+            let target = link.split('#').next().unwrap_or_default();
+            if link.contains("://") || target.is_empty() {
+                continue;
+            }
+            let leads_to = page.parent().unwrap().join(target);
+            assert!(leads_to.exists(), "{}: {link}", page.display());
             checked += 1;
         }
     }
-    assert!(checked > 5);
+    assert!(checked > 20, "only {checked} links");
 }

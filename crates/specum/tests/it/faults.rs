@@ -7,12 +7,11 @@ mod session;
 
 use std::fs;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::world::{World, call};
+use crate::world::{STATE, TASKS, World, call, fifo, lives, until};
 
-const TASKS: &str = "specs/test-spec/tasks.md";
-const STATE: &str = "specs/test-spec/.ralph-state.json";
 const TWO: &str = "- [ ] 1.1 First\n- [ ] 1.2 Second\n";
 
 fn tick(world: &World, id: &str) {
@@ -182,11 +181,17 @@ fn fault_11_a_switch_that_says_off_was_never_read() {
 
 #[test]
 fn fault_12_what_hangs_was_waited_for_without_end() {
-    let check = "- [ ] 1.1 a\n  - **Verify**: `sleep 1000 & setsid sleep 3 & true`\n";
-    let world = World::with_tasks(check);
+    let check = "sleep infinity & echo $! > ../inside; \
+                 setsid sh -c 'echo $$ > ../outside; : > ../gate; exec sleep infinity' & cat ../gate";
+    let world = World::with_tasks(&format!("- [ ] 1.1 a\n  - **Verify**: `{check}`\n"));
+    fifo(&world.path("../gate"));
     world.specum(&["implement"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(0);
     assert!(world.read(TASKS).starts_with("- [x] 1.1"));
+    until("what it left has ended", || !lives(&world.read("../inside")));
+    // A session of its own is beyond the reach of a check.
+    let outside = world.read("../outside").trim().parse().ok().and_then(Pid::from_raw).unwrap();
+    kill_process(outside, Signal::KILL).unwrap();
 }
 
 #[test]

@@ -10,12 +10,13 @@ mod claude;
 mod other;
 mod process;
 
+use std::env;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::{env, thread};
 
+use crate::world::{announce, skipped};
 pub(crate) use agent::Workplace;
 pub(crate) use claude::{ClaudeRun, Outcome};
 pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini, settle_opencode};
@@ -75,11 +76,8 @@ impl Host {
                 Err(NoNpm) => "npm is not on the PATH".to_owned(),
             }
         };
-        // libtest names the thread after the test.
-        let test = thread::current().name().unwrap_or("a test").to_owned();
-        let message = format!("SKIPPED: {test}: no {} {}: {reason}", self.name, self.version);
-        assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}; not allowed in CI");
-        announce(&message);
+        let why = format!("no {} {}: {reason}", self.name, self.version);
+        skipped(&why, "CI", "true");
         None
     }
 
@@ -172,10 +170,4 @@ fn node_arch() -> &'static str {
         "aarch64" => "arm64",
         same => same,
     }
-}
-
-/// Tells the person at the terminal; `eprintln!` would be swallowed by libtest
-/// unless the test fails.
-fn announce(message: &str) {
-    io::stderr().write_all(format!("{message}\n").as_bytes()).expect("stderr is open");
 }

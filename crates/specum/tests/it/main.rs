@@ -65,6 +65,9 @@ mod campaign;
 /// What docs/security.md claims.
 mod security;
 
+/// What is promised elsewhere.
+mod promises;
+
 /// Faults of earlier loops, by number.
 mod faults;
 

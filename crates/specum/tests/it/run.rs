@@ -7,6 +7,9 @@
 /// `kill -9` at every step.
 mod crash;
 
+/// Ended by others.
+mod ended;
+
 /// Worktrees, and their way into the tree.
 mod groups;
 
@@ -23,15 +26,10 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::world::{Call, World, call, fifo};
-
-const TASKS: &str = "specs/test-spec/tasks.md";
-const PROGRESS: &str = "specs/test-spec/.progress.md";
-const JOURNAL: &str = "specs/test-spec/.ralph-journal.jsonl";
+use crate::world::{Call, JOURNAL, PROGRESS, TASKS, World, call, fifo};
 
 /// A repository with a plan that nobody has begun.
 fn planned(tasks: &str) -> World {
@@ -107,23 +105,9 @@ impl Listener {
     }
 }
 
-/// Whether there is a process with this number that has not ended.
-fn lives(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
-}
-
-/// Returns when something has become true; something that does not, hangs the
-/// test.
-fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        thread::yield_now();
-    }
-}
-
-/// What the journal tells, by the names of its events.
+/// How often the journal tells of this.
 fn told(world: &World, event: &str) -> usize {
-    world.read(JOURNAL).matches(&format!("\"event\":\"{event}\"")).count()
+    world.journal(event).len()
 }
 
 /// Where specum keeps worktrees and logs.

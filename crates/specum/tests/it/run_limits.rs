@@ -35,11 +35,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::world::{Call, World, call};
+use crate::world::{Call, TASKS, World, call};
 
 const AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
-const TASKS: &str = "specs/test-spec/tasks.md";
-const JOURNAL: &str = "specs/test-spec/.ralph-journal.jsonl";
 const AGENTS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 
 /// A task whose check wants a file.
@@ -58,10 +56,7 @@ struct Stage {
 impl Stage {
     /// A committed plan, worked by nobody yet; no agent is installed.
     fn new(tasks: impl AsRef<[u8]>) -> Stage {
-        let world = World::empty();
-        world.write("specs/.current-spec", "test-spec\n");
-        world.write(TASKS, tasks);
-        world.git_init();
+        let world = World::planned(tasks);
         let base = world.root.parent().expect("it has a place").to_owned();
         let stage = Stage { place: base.join("stage"), bin: base.join("bin"), world };
         fs::create_dir(&stage.place).expect("a new directory");
@@ -144,9 +139,7 @@ impl Stage {
 
     /// The records of the journal with this name.
     fn journal(&self, event: &str) -> Vec<Value> {
-        let journal = self.world.read(JOURNAL);
-        let records = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        records.filter(|record| record["event"] == event).collect()
+        self.world.journal(event)
     }
 
     fn tasks(&self) -> String {

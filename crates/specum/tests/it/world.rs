@@ -1,16 +1,28 @@
 //! A hermetic project for the real binary: own directory, own home, cleared
 //! environment. Every test has one of its own.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+use std::{env, iter, thread};
 
+use rustix::fs::OFlags;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 
 /// The binary under test.
 pub(crate) const SPECUM: &str = env!("CARGO_BIN_EXE_specum");
+
+/// The files of `test-spec`.
+pub(crate) const TASKS: &str = "specs/test-spec/tasks.md";
+pub(crate) const STATE: &str = "specs/test-spec/.ralph-state.json";
+pub(crate) const JOURNAL: &str = "specs/test-spec/.ralph-journal.jsonl";
+pub(crate) const PROGRESS: &str = "specs/test-spec/.progress.md";
 
 /// A project in a temporary directory.
 pub(crate) struct World {
@@ -47,7 +59,7 @@ impl World {
     pub(crate) fn with_tasks(tasks: &str) -> World {
         let world = World::empty();
         world.write("specs/.current-spec", "test-spec\n");
-        world.write("specs/test-spec/tasks.md", tasks);
+        world.write(TASKS, tasks);
         world.state(&json!({
             "phase": "execution",
             "taskIndex": 0,
@@ -82,11 +94,18 @@ impl World {
         &self.home
     }
 
+    /// A repository with a plan that nobody has begun.
+    pub(crate) fn planned(tasks: impl AsRef<[u8]>) -> World {
+        let world = World::empty();
+        world.write("specs/.current-spec", "test-spec\n");
+        world.write(TASKS, tasks);
+        world.git_init();
+        world
+    }
+
     /// A repository with a loop over these tasks that has begun.
     pub(crate) fn started(tasks: &str) -> World {
-        let world = World::with_tasks(tasks);
-        fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
-        world.git_init();
+        let world = World::planned(tasks);
         world.specum(&["implement"]).exits(0);
         world
     }
@@ -112,9 +131,8 @@ impl World {
     }
 
     pub(crate) fn raw_state(&self, bytes: impl AsRef<[u8]>) {
-        let path = "specs/test-spec/.ralph-state.json";
-        self.write(path, bytes);
-        let file = fs::File::options().write(true).open(self.path(path)).expect("just written");
+        self.write(STATE, bytes);
+        let file = File::options().write(true).open(self.path(STATE)).expect("just written");
         file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("our own file");
     }
 
@@ -147,7 +165,7 @@ impl World {
         command
             .env_clear()
             .env("HOME", &self.home)
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", env::var_os("PATH").unwrap_or_default())
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_AUTHOR_NAME", "Test")
             .env("GIT_AUTHOR_EMAIL", "test@example.invalid")
@@ -202,7 +220,14 @@ impl World {
 
     /// The state of `test-spec` as it stands.
     pub(crate) fn read_state(&self) -> Value {
-        serde_json::from_str(&self.read("specs/test-spec/.ralph-state.json")).expect("a state")
+        serde_json::from_str(&self.read(STATE)).expect("a state")
+    }
+
+    /// The records of this name in the journal of `test-spec`.
+    pub(crate) fn journal(&self, event: &str) -> Vec<Value> {
+        let journal = self.read(JOURNAL);
+        let record = |line| serde_json::from_str::<Value>(line).expect("a record");
+        journal.lines().map(record).filter(|record| record["event"] == event).collect()
     }
 
     /// How many of this many stops in a row are blocked.
@@ -222,6 +247,12 @@ impl World {
         self.git(&["config", "user.email", "test@example.invalid"]);
         self.git(&["add", "--all", "--", ":/", ":(exclude,glob)**/.ralph-*"]);
         self.git(&["commit", "--quiet", "--allow-empty", "-m", "begin"]);
+    }
+
+    /// Makes a shell script a hook of git.
+    pub(crate) fn git_hook(&self, name: &str, script: &str) {
+        self.write(&format!(".git/hooks/{name}"), format!("#!/bin/sh\n{script}"));
+        executable(&self.path(&format!(".git/hooks/{name}")));
     }
 
     /// Runs git in the project and gives its output.
@@ -245,7 +276,6 @@ impl World {
 
 /// Runs a command with something on its standard input.
 pub(crate) fn call(mut command: Command, input: &[u8]) -> Call {
-    use std::io::Write;
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -255,7 +285,7 @@ pub(crate) fn call(mut command: Command, input: &[u8]) -> Call {
     let mut stdin = child.stdin.take().expect("it is piped");
     let input = input.to_vec();
     // In a thread: the binary may answer before it has read everything.
-    let writer = std::thread::spawn(move || {
+    let writer = thread::spawn(move || {
         let _ = stdin.write_all(&input);
     });
     let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
@@ -265,6 +295,31 @@ pub(crate) fn call(mut command: Command, input: &[u8]) -> Call {
         stdout: String::from_utf8(stdout).expect("UTF-8 on stdout"),
         stderr: String::from_utf8(stderr).expect("UTF-8 on stderr"),
     }
+}
+
+/// What a command prints on a terminal.
+pub(crate) fn on_a_terminal(mut command: Command) -> String {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&ours).expect("a new one");
+    unlockpt(&ours).expect("a new one");
+    let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&ours, size).expect("a new one");
+    let name = ptsname(&ours, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("a plain one");
+    let theirs = File::options().read(true).write(true).open(name).expect("its other side");
+    command.stdin(Stdio::null()).env("TERM", "xterm");
+    command.stdout(theirs.try_clone().expect("a second handle")).stderr(theirs);
+    let mut child = command.spawn().expect("the binary starts");
+    // The command holds the last ends of the other side, so that reading ends.
+    drop(command);
+    let mut shown = Vec::new();
+    let mut ours = File::from(ours);
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = ours.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..length]);
+    }
+    child.wait().expect("it ends");
+    String::from_utf8(shown).expect("UTF-8 on a terminal")
 }
 
 impl Call {
@@ -320,4 +375,92 @@ impl Call {
 pub(crate) fn fifo(path: &Path) {
     let made = Command::new("mkfifo").arg(path).status().expect("mkfifo is installed");
     assert!(made.success(), "mkfifo {}", path.display());
+}
+
+/// Lets a file be run.
+pub(crate) fn executable(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file");
+}
+
+/// A PATH on which this directory is the first.
+pub(crate) fn first_on_path(dir: &Path) -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let all = iter::once(dir.to_owned()).chain(env::split_paths(&path));
+    env::join_paths(all).expect("it was one before")
+}
+
+/// Whether there is a process with this number that has not ended.
+pub(crate) fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+}
+
+/// How long is waited for what happens at once unless it never does.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Returns when something has become true.
+#[track_caller]
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Opens a named pipe for writing as soon as somebody reads from it; whoever
+/// waits there goes on when it is dropped.
+#[track_caller]
+pub(crate) fn gate(pipe: &Path) -> File {
+    let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).expect("a small number");
+    let open = |flags| File::options().write(true).custom_flags(flags).open(pipe);
+    let mut held = None;
+    until(&format!("a reader of {}", pipe.display()), || {
+        held = open(without_waiting).ok();
+        held.is_some()
+    });
+    // There is a reader, so this does not wait either; what is written to it does.
+    open(0).expect("a pipe that somebody reads")
+}
+
+/// Tells when somebody does something to a file.
+#[cfg(target_os = "linux")]
+pub(crate) struct Watch(rustix::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+pub(crate) use rustix::fs::inotify::WatchFlags;
+
+#[cfg(target_os = "linux")]
+impl Watch {
+    /// Watches for this from now on.
+    pub(crate) fn on(path: &Path, what: WatchFlags) -> Watch {
+        use rustix::fs::inotify;
+        let events = inotify::init(inotify::CreateFlags::NONBLOCK).expect("inotify");
+        inotify::add_watch(&events, path, what).expect("a file that is there");
+        Watch(events)
+    }
+
+    #[track_caller]
+    pub(crate) fn wait(&self) {
+        until("somebody comes to a file", || rustix::io::read(&self.0, &mut [0; 4096]).is_ok());
+    }
+}
+
+/// Says aloud that a test did not run, where it may be left out: not if
+/// `variable` has this `value`, which promises that what it needs is there.
+pub(crate) fn skipped(why: &str, variable: &str, value: &str) {
+    // libtest names the thread after the test.
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    let message = format!("SKIPPED: {test}: {why}");
+    assert!(
+        env::var_os(variable).is_none_or(|set| set != value),
+        "{message}; not allowed with {variable}={value}"
+    );
+    announce(&message);
+}
+
+/// Tells the person at the terminal; `eprintln!` would be swallowed by libtest
+/// unless the test fails.
+pub(crate) fn announce(message: &str) {
+    io::stderr().write_all(format!("{message}\n").as_bytes()).expect("stderr is open");
 }

@@ -43,7 +43,7 @@ fn input_that_names_no_directory_is_answered_with_silence() {
         r#"{"cwd":"/dev/null"}"#,
         "{\"cwd\":\"/\\u0000\"}",
     ] {
-        for event in ["stop", "session-start", "session-end"] {
+        for event in specum::hook::EVENTS {
             let call = world.specum_with(&["hook", event], text.as_bytes());
             assert_eq!(call.silent().stderr, "", "{event} {text:?}");
         }

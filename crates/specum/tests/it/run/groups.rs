@@ -13,7 +13,7 @@ use super::{
     Listener, PROGRESS, agent, at_work, command_run, committed, nothing_is_left, planned,
     references, run, send, state_home, told,
 };
-use crate::world::{World, call, fifo};
+use crate::world::{World, call, fifo, gate, until};
 
 const TWO: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
 
@@ -67,7 +67,7 @@ fn fault_23_parallel_tasks_shared_a_tree_or_ran_in_the_main_checkout() {
     );
     let mut line = Listener::new(&world, "line");
     let gates = ["1.1", "1.2"].map(|id| world.home().join(format!("gate.{id}")));
-    gates.iter().for_each(|gate| fifo(gate));
+    gates.iter().for_each(|place| fifo(place));
     let mut run = at_work(&world, &agent, &[]);
     assert_eq!(line.lines(2), ["1.1", "1.2"]);
     let known = world.git(&["worktree", "list", "--porcelain"]);
@@ -81,7 +81,7 @@ fn fault_23_parallel_tasks_shared_a_tree_or_ran_in_the_main_checkout() {
         assert!(known.contains(&format!("worktree {place}\n")), "{known}");
     }
     assert!(!world.path("1.1.txt").exists(), "nothing is in the main checkout yet");
-    gates.iter().for_each(|gate| drop(fs::File::options().write(true).open(gate).unwrap()));
+    gates.iter().for_each(|place| drop(gate(place)));
     assert_eq!(run.wait().unwrap().code(), Some(0));
     for (id, other) in [("1.1", "1.2.txt"), ("1.2", "1.1.txt")] {
         let seen = fs::read_to_string(world.home().join(format!("seen.{id}"))).unwrap();
@@ -243,7 +243,7 @@ fn what_has_passed_in_its_worktree_is_not_worked_again() {
     let mut line = Listener::new(&world, "line");
     let mut first = at_work(&world, &agent, &[]);
     line.line();
-    super::until(|| told(&world, "ready") == 1);
+    until("one has come to its end", || told(&world, "ready") == 1);
     send(&first, Signal::KILL);
     first.wait().unwrap();
     assert!(references(&world).contains(&"refs/specum/test-spec/ready/1.2".to_owned()));

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     Listener, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned, send, told,
 };
-use crate::world::{World, call, fifo};
+use crate::world::{World, call, fifo, gate};
 
 const TWO: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n";
 
@@ -36,7 +36,7 @@ impl Held {
 
     /// Lets the agent go that waits.
     fn open(&self) {
-        drop(fs::File::options().write(true).open(self.world.home().join("gate")).unwrap());
+        drop(gate(&self.world.home().join("gate")));
     }
 
     fn end(&mut self) -> Option<i32> {
@@ -122,19 +122,33 @@ fn a_session_keeps_its_spec_unless_it_is_taken_over_and_has_it_back_afterwards()
 
 #[test]
 fn hooks_inside_an_agent_of_a_run_say_nothing() {
-    let input = json!({"session_id": "s", "cwd": ".", "stop_hook_active": false});
+    // A loop that nobody works: whoever comes by would be asked to.
+    let other = World::started(TWO);
+    let input = json!({
+        "session_id": "s", "cwd": other.root, "stop_hook_active": false,
+        "tool_name": "Agent", "tool_use_id": "toolu_1",
+        "tool_input": {"prompt": "task 1.1", "subagent_type": "ralph-specum:spec-executor"},
+        "last_assistant_message": "TASK_COMPLETE",
+    })
+    .to_string();
+    let world = planned(TWO);
+    fs::write(world.home().join("input"), &input).unwrap();
     let script = format!(
-        "for hook in stop session-start subagent-stop pre-tool-use; do\n\
-         printf '%s' '{input}' | {} hook $hook >> $HOME/said 2>&1; done\n\
+        "for hook in {}; do {} hook $hook < $HOME/input >> $HOME/said 2>&1; done\n\
          echo x > $id.txt; echo TASK_COMPLETE\n",
+        specum::hook::EVENTS.join(" "),
         crate::world::SPECUM
     );
-    let world = planned(TWO);
     let agent = agent(&world, &script);
+    let before = other.snapshot();
     call(command_run(&world, &agent, &[]), b"").exits(0);
     assert_eq!(fs::read_to_string(world.home().join("said")).unwrap(), "");
-    assert!(!world.path("specs/test-spec/.ralph-hook.json").exists(), "and remember nothing");
+    assert_eq!(other.snapshot(), before, "and remember nothing");
     assert_eq!(committed(&world), ["1.1", "1.2"]);
+    for hook in ["session-start", "stop", "pre-tool-use"] {
+        let answer = other.specum_with(&["hook", hook], input.as_bytes());
+        assert_ne!(answer.exits(0).stdout, "", "{hook} elsewhere");
+    }
 }
 
 #[test]

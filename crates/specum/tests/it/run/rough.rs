@@ -1,7 +1,6 @@
 //! Agents that harm the ground they stand on, and grounds that bear no run.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 
@@ -9,7 +8,7 @@ use super::{
     JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
     run_command, send,
 };
-use crate::world::{World, call, fifo};
+use crate::world::{World, call, fifo, gate};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
@@ -105,7 +104,7 @@ fn two_specs_are_not_worked_in_one_tree_at_once() {
     let second = run(&world, &["other"]);
     assert!(second.exits(5).stderr.contains("works in this tree"), "{}", second.stderr);
     assert_eq!(world.git(&["status", "--porcelain"]), before);
-    drop(fs::File::options().write(true).open(world.home().join("gate")).unwrap());
+    drop(gate(&world.home().join("gate")));
     assert_eq!(first.wait().unwrap().code(), Some(0));
     run(&world, &["other"]).exits(0);
     nothing_is_left(&world);
@@ -124,10 +123,7 @@ fn without_a_name_to_commit_by_nobody_begins() {
 #[test]
 fn a_refused_commit_is_a_failure_with_a_name() {
     let world = planned("- [ ] 1.1 a\n  ```sh\n  echo 1 > one\n  ```\n");
-    let hook = world.path(".git/hooks/pre-commit");
-    fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, "#!/bin/sh\nmkdir $HOME/once\n! rmdir $HOME/once\n").unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    world.git_hook("pre-commit", "mkdir $HOME/once\n! rmdir $HOME/once\n");
     let ended = run(&world, &["--max-task-iterations", "1"]);
     assert!(ended.exits(6).stdout.contains("s, uncommitted): "), "{}", ended.stdout);
 }

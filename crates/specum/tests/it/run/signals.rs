@@ -10,10 +10,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{
-    Listener, TASKS, agent, at_work, command_run, committed, lives, nothing_is_left, planned,
-    processes, references, send, told, until,
+    Listener, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned, processes,
+    references, send, told,
 };
-use crate::world::{World, call, fifo};
+use crate::world::{World, call, fifo, gate, lives, until};
 
 const FOUR: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n";
 const ONE: &str = "- [ ] 1.1 a\n";
@@ -50,7 +50,8 @@ fn goes_on(world: &World, agent: &str, tasks: &[&str]) {
     assert_eq!(committed(world), tasks);
     assert_eq!(told(world, "failed"), 0, "an interruption is no failure");
     let attempts = world.git(&["log", "--format=%(trailers:key=Attempt,valueonly,separator=)"]);
-    assert!(attempts.split_whitespace().all(|attempt| attempt == "1"), "{attempts}");
+    let attempts: Vec<&str> = attempts.split_whitespace().collect();
+    assert_eq!(attempts, vec!["1"; tasks.len()]);
     nothing_is_left(world);
 }
 
@@ -135,7 +136,7 @@ fn a_second_ctrl_c_does_not_wait_for_git_and_leaves_no_lock() {
     let mut line = Listener::new(&world, "line");
     let gate = world.home().join("gate");
     fifo(&gate);
-    hook(&world, "pre-commit", "echo committing > \"$HOME/line\"; cat \"$HOME/gate\"\n");
+    world.git_hook("pre-commit", "echo committing > \"$HOME/line\"; cat \"$HOME/gate\"\n");
     let mut run = at_work(&world, &agent, &[]);
     assert_eq!(line.line(), "committing");
     assert!(world.path(".git/index.lock").exists(), "git is in the middle of it");
@@ -143,9 +144,9 @@ fn a_second_ctrl_c_does_not_wait_for_git_and_leaves_no_lock() {
     send(&run, Signal::INT);
     send(&run, Signal::TERM);
     assert_eq!(run.wait().unwrap().code(), Some(130));
-    until(|| processes(&world).is_empty());
+    until("every process has ended", || processes(&world).is_empty());
     assert!(!world.path(".git/index.lock").exists());
-    hook(&world, "pre-commit", "exit 0\n");
+    world.git_hook("pre-commit", "exit 0\n");
     call(command_run(&world, &agent, &[]), b"").exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     nothing_is_left(&world);
@@ -156,16 +157,16 @@ fn a_first_ctrl_c_lets_a_commit_be_made() {
     let world = planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
     let agent = agent(&world, "echo whole > $id.txt; echo TASK_COMPLETE\n");
     let mut line = Listener::new(&world, "line");
-    let gate = world.home().join("gate");
-    fifo(&gate);
-    hook(&world, "pre-commit", "echo committing > \"$HOME/line\"; cat \"$HOME/gate\"\n");
+    let place = world.home().join("gate");
+    fifo(&place);
+    world.git_hook("pre-commit", "echo committing > \"$HOME/line\"; cat \"$HOME/gate\"\n");
     let mut run = at_work(&world, &agent, &[]);
     line.line();
     send(&run, Signal::INT);
-    drop(File::options().write(true).open(&gate).unwrap());
+    drop(gate(&place));
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert_eq!(committed(&world), ["1.1"]);
-    hook(&world, "pre-commit", "exit 0\n");
+    world.git_hook("pre-commit", "exit 0\n");
     goes_on(&world, &agent, &["1.1", "1.2"]);
 }
 
@@ -174,8 +175,8 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
     let world = planned(ONE);
     let agent = agent(&world, "echo in > $HOME/line; cat $HOME/gate; echo TASK_COMPLETE\n");
     let mut line = Listener::new(&world, "line");
-    let gate = world.home().join("gate");
-    fifo(&gate);
+    let place = world.home().join("gate");
+    fifo(&place);
     // As nohup does it.
     let run = world.command();
     let mut started = Command::new("sh");
@@ -190,8 +191,7 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
     let mut run = started.spawn().unwrap();
     line.line();
     send(&run, Signal::HUP);
-    // Beside us: if nobody is left to read, this waits for ever.
-    thread::spawn(move || File::options().write(true).open(&gate));
+    drop(gate(&place));
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert_eq!(committed(&world), ["1.1"]);
 }
@@ -205,8 +205,7 @@ fn git_in_the_hands_of_an_agent_leaves_no_lock_when_it_is_ended() {
          echo whole > a.txt; echo TASK_COMPLETE\n",
     );
     let mut line = Listener::new(&world, "line");
-    hook(
-        &world,
+    world.git_hook(
         "pre-commit",
         "test -e \"$HOME/go\" || { echo in > \"$HOME/line\"; sleep 600; }\n",
     );
@@ -236,14 +235,6 @@ fn an_interrupted_check_ends_and_decides_nothing() {
         assert!(world.read(TASKS).starts_with("- [ ] 1.1"));
         goes_on(&world, &agent, &["1.1"]);
     }
-}
-
-/// Writes a hook of git.
-fn hook(world: &World, name: &str, script: &str) {
-    let path = format!(".git/hooks/{name}");
-    world.write(&path, format!("#!/bin/sh\n{script}"));
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(world.path(&path), mode).unwrap();
 }
 
 #[test]
@@ -355,11 +346,11 @@ fn a_run_whose_output_nobody_reads_can_be_stopped() {
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let pid = line.line();
     // Its pipe is full, and so is everything behind it: the agent stands still.
-    until(|| (0..1000).all(|_| sleeps(&pid)));
+    until("the agent stands still", || (0..1000).all(|_| sleeps(&pid)));
     send(&run, Signal::INT);
     send(&run, Signal::TERM);
     assert_eq!(run.wait().unwrap().code(), Some(130));
-    until(|| !lives(&pid));
+    until("the agent has ended", || !lives(&pid));
 }
 
 fn sleeps(pid: &str) -> bool {

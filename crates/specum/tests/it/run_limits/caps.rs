@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::speech::{claude, codex};
 use super::{Stage, wants};
-use crate::world::fifo;
+use crate::world::{fifo, until};
 
 /// Two tasks, one after the other.
 fn two() -> String {
@@ -130,9 +130,10 @@ fn time_is_a_cap_too_and_ends_a_running_agent() {
 fn time_runs_on_while_a_limit_is_waited_for() {
     let stage = Stage::new(two());
     stage.agent("claude", claude::fails("rate_limit", 429, "try again in 90 days"));
-    let why = stage.hasty(&["--max-time", "10m"]).ends(6, "capped");
+    let told = stage.hasty(&["--max-time", "10m"]);
+    let why = told.ends(6, "capped");
     assert!(why.contains("(--max-time)"), "{why}");
-    assert_eq!(stage.calls("claude"), 1);
+    assert_eq!((told.all("waiting").len(), stage.calls("claude")), (1, 1));
 }
 
 #[test]
@@ -222,9 +223,7 @@ fn what_a_killed_run_has_seen_of_its_first_agent_is_not_forgotten() {
     let run = stage.start(&["--max-tokens", "1000"]);
     wait_for(&gate);
     // It may be said, and not heard yet.
-    while !stage.logs().values().any(|log| log.ends_with(b"\n")) {
-        std::thread::yield_now();
-    }
+    until("it is heard", || stage.logs().values().any(|log| log.ends_with(b"\n")));
     kill(run);
     stage.run(&[]).ends(0, "complete");
     let lost = stage.journal("charged").remove(0);

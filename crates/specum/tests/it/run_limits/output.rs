@@ -3,6 +3,7 @@
 
 use super::speech::claude;
 use super::{Stage, wants};
+use crate::world::on_a_terminal;
 
 /// The most memory a run may ever use, in kilobytes.
 const MOST_MEMORY: u64 = 50 * 1024;
@@ -32,19 +33,40 @@ fn fault_31_one_byte_that_is_no_text_ended_the_run() {
     told.ends(0, "complete");
     assert_eq!(told.failures(), []);
     let log = stage.logs().remove("1.1-1.log").unwrap();
-    assert!(log.starts_with(bytes), "{log:?}");
+    let last = claude::complete(5, 0.1);
+    let expected = [bytes, last.strip_prefix("say ").unwrap().as_bytes()].concat();
+    assert!(log == expected, "{}", String::from_utf8_lossy(&log));
+}
+
+#[test]
+fn a_log_has_the_last_byte_even_if_no_line_ends_there() {
+    let stage = one();
+    stage.agent("plain", "sh touch a.txt\nsay TASK_COMPLETE\nbytes 656e64ff00");
+    stage.run(&["--agent-command", "plain"]).ends(0, "complete");
+    assert_eq!(stage.logs()["1.1-1.log"], b"TASK_COMPLETE\nend\xff\0");
 }
 
 #[test]
 fn what_a_terminal_would_obey_does_not_reach_it() {
-    let stage = one();
     let digits: String =
         b"\x1b[2J\x1b]0;owned\x07TASK\x1b[0m\n".iter().map(|byte| format!("{byte:02x}")).collect();
-    stage.agent("plain", format!("bytes {digits}\nsh touch a.txt\nsay TASK_COMPLETE"));
-    let told = stage.run(&["--agent-command", "plain"]);
-    told.ends(0, "complete");
-    let shown = &told.call.stdout;
-    assert!(shown.contains("TASK") && !shown.contains(['\x1b', '\x07']), "{shown:?}");
+    let stage = || {
+        let stage = one();
+        stage.agent("plain", format!("bytes {digits}\nsh touch a.txt\nsay TASK_COMPLETE"));
+        stage
+    };
+    let agent = ["--agent-command", "plain"];
+    let json = stage().run(&agent);
+    json.ends(0, "complete");
+    let plain = stage().specum(&[&["run"], &agent[..]].concat());
+    assert!(json.call.stdout.contains("TASK"), "{}", json.call.stdout);
+    for shown in [&json.call.stdout, &plain.exits(0).stdout] {
+        assert!(!shown.contains(['\x1b', '\x07']), "{shown:?}");
+    }
+    // There, specum itself moves the cursor.
+    let live = on_a_terminal(stage().command(&[&["run"], &agent[..]].concat()));
+    assert!(live.contains("\x1b[") && live.contains("1.1"), "{live:?}");
+    assert!(!live.contains("\x1b[2J") && !live.contains("\x1b]") && !live.contains('\x07'));
 }
 
 #[test]

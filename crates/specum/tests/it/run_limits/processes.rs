@@ -1,36 +1,37 @@
 //! Agents that do not do what processes usually do.
 
+use std::fs::{self, File};
 use std::path::Path;
 
 use super::speech::claude;
 use super::{Stage, wants};
-use crate::world::fifo;
+use crate::world::{fifo, gate, lives};
 
 fn done() -> String {
     claude::complete(5, 0.1)
 }
 
-/// Whether a process of this number is there and has not ended.
-fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    !stat.is_empty() && !stat.contains(") Z ")
-}
-
 #[test]
 fn an_agent_that_closes_its_output_and_works_on_is_waited_for() {
     let stage = Stage::new(wants("1.1", "a.txt"));
-    let said = done();
-    let said = said.trim_start_matches("say ").trim_end();
+    let (line, place) = (stage.place.join("line"), stage.place.join("gate"));
+    fifo(&line);
+    fifo(&place);
+    // It sees, by what its parent has open, that the end of its output was heard.
     let script = format!(
-        "echo '{said}'; exec >&- 2>&-; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; : > a.txt"
+        "pipe=$(readlink /proc/$$/fd/1); exec >&- 2>&-; \
+         while ls -l /proc/$PPID/fd | grep -qF \"$pipe\"; do :; done; \
+         : > {}; : < {}; : > a.txt",
+        line.display(),
+        place.display()
     );
-    stage.agent(
-        "claude",
-        format!("become {}", script.replace("\\n", "\\\\n").replace("\\\\\\n", "\\\\n")),
-    );
-    let told = stage.run(&[]);
-    told.ends(0, "complete");
-    assert_eq!(told.failures(), []);
+    stage.agent("claude", format!("{}become {script}", done()));
+    let run = stage.start(&[]);
+    drop(File::open(&line).unwrap());
+    drop(gate(&place));
+    assert!(run.wait_with_output().unwrap().status.success());
+    assert_eq!(stage.journal("failed").len(), 0);
+    assert!(stage.tasks().starts_with("- [x] 1.1"));
 }
 
 #[test]
@@ -39,9 +40,9 @@ fn a_child_that_the_agent_leaves_behind_is_ended_before_the_check() {
     let plan =
         "- [ ] 1.1 Leave nothing\n  - **Verify**: `test -f a.txt && ! kill -0 $(cat child.txt)`\n";
     for leave in [
-        "leave echo $$ > child.txt; : > GATE; exec sleep 600",
-        "leave setsid sh -c 'echo $$ > child.txt; : > GATE; exec sleep 600'",
-        "leave env -u SPECUM_MARK setsid sh -c 'echo $$ > child.txt; : > GATE; exec sleep 600' &",
+        "leave echo $$ > child.txt; : > GATE; exec sleep infinity",
+        "leave setsid sh -c 'echo $$ > child.txt; : > GATE; exec sleep infinity'",
+        "leave env -u SPECUM_MARK setsid sh -c 'echo $$ > child.txt; : > GATE; exec sleep infinity' &",
     ] {
         let stage = Stage::new(plan);
         let gate = {
@@ -57,25 +58,43 @@ fn a_child_that_the_agent_leaves_behind_is_ended_before_the_check() {
         let told = stage.run(&[]);
         told.ends(0, "complete");
         assert_eq!(told.failures(), [], "{leave}");
-        assert!(!is_alive(&stage.world.read("child.txt")), "{leave}");
+        assert!(!lives(&stage.world.read("child.txt")), "{leave}");
     }
 }
 
 #[test]
 fn a_child_that_holds_the_pipe_open_is_not_waited_for() {
     let stage = Stage::new(wants("1.1", "a.txt"));
+    let (child, place) = (stage.place.join("child"), stage.place.join("gate"));
+    fifo(&place);
     // It has the agent's output, its own session, and no mark.
-    stage.agent("claude", format!("leave env -i setsid sleep 600\nsh touch a.txt\n{}", done()));
+    let stays =
+        format!("echo $$ > {}; : > {}; exec sleep infinity", child.display(), place.display());
+    stage.agent(
+        "claude",
+        format!(
+            "leave env -i PATH=\"$PATH\" setsid sh -c '{stays}'\nsh cat {}\nsh touch a.txt\n{}",
+            place.display(),
+            done()
+        ),
+    );
     let told = stage.run(&[]);
     told.ends(0, "complete");
+    assert!(!lives(&fs::read_to_string(child).unwrap()), "nor does it outlive the run");
 }
 
 #[test]
 fn an_agent_that_ignores_every_signal_it_can_is_ended() {
     let stage = Stage::new(wants("1.1", "a.txt"));
-    stage.agent("claude", "become trap '' TERM INT HUP; while :; do sleep 600; done");
-    let told = stage.hasty(&["--idle-timeout", "10m", "--max-task-iterations", "1"]);
+    let pid = stage.place.join("pid");
+    let deaf = format!(
+        "trap '' TERM INT HUP; echo $$ > {}; while :; do sleep infinity; done",
+        pid.display()
+    );
+    stage.agent("claude", format!("become {deaf}"));
+    let told = stage.hasty(&["--idle-timeout", "50m", "--max-task-iterations", "1"]);
     told.ends(6, "blocked");
+    assert!(!lives(&fs::read_to_string(pid).unwrap()));
 }
 
 #[test]
@@ -131,7 +150,7 @@ fn names_of_specs_lead_nowhere_else() {
         told.ends(0, "complete");
         let state = world.home().join(".local/state/specum");
         let below: Vec<_> =
-            std::fs::read_dir(&state).unwrap().flatten().map(|entry| entry.file_name()).collect();
+            fs::read_dir(&state).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert!(
             below.iter().all(|name| name == "logs" || name == "worktrees"),
             "{name}: {below:?}"

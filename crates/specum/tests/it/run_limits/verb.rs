@@ -1,10 +1,15 @@
 //! The verb: some tasks only, none at all, checks without an agent, and what
 //! stops a run.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+
 use serde_json::json;
 
 use super::speech::claude;
 use super::{Stage, TASKS, wants};
+use crate::docs::document;
+use crate::world::Call;
 
 fn three() -> Stage {
     let stage = Stage::new(wants("1.1", "a.txt") + &wants("1.2", "b.txt") + &wants("2.1", "c.txt"));
@@ -143,19 +148,46 @@ fn a_loop_that_a_person_has_paused_is_let_go_on_by_starting_it() {
 #[test]
 fn exit_codes_are_those_of_the_document() {
     let stage = three();
-    stage.specum(&["run", "no-such-spec"]).exits(3);
-    stage.specum(&["run", "--no-such-option"]).exits(2);
+    let mut seen = BTreeSet::new();
+    let mut ends = |call: Call| {
+        seen.insert(call.code.unwrap());
+        call
+    };
+    ends(stage.specum(&["run", "no-such-spec"])).exits(3);
+    ends(stage.specum(&["run", "--no-such-option"])).exits(2);
     stage.world.write("mine.txt", "mine");
-    let call = stage.specum(&["run"]);
+    let call = ends(stage.specum(&["run"]));
     assert!(call.exits(1).stderr.contains("mine.txt"), "{}", call.stderr);
     assert_eq!(stage.status()["heldBy"], "nobody");
-    stage.run(&["--allow-dirty"]).ends(0, "complete");
+    let lock = File::create(stage.world.path(".git/specum-run.lock")).unwrap();
+    lock.lock().unwrap();
+    ends(stage.specum(&["run", "--allow-dirty"])).exits(5);
+    drop(lock);
+    stage.agent("claude", claude::complete(5, 0.1));
+    ends(stage.specum(&["run", "--allow-dirty", "--max-task-iterations", "1"])).exits(6);
+    stage.specum(&["resume"]).exits(0);
+    stage.agent("claude", "slay -INT\nhang");
+    ends(stage.specum(&["run", "--allow-dirty"])).exits(130);
+    let state = stage.world.read_state();
+    let mut newer = state.clone();
+    newer["formatVersion"] = json!(2);
+    stage.world.state(&newer);
+    ends(stage.specum(&["run", "--allow-dirty"])).exits(4);
+    stage.world.state(&state);
+    stage.agent("claude", format!("sh touch a.txt b.txt c.txt\n{}", claude::complete(5, 0.1)));
+    ends(stage.specum(&["run", "--allow-dirty"])).exits(0);
     assert_eq!(stage.world.read("mine.txt"), "mine");
     let committed = stage.world.git(&["log", "--format=", "--name-only"]);
     assert!(!committed.contains("mine.txt"), "{committed}");
     // Done is done, as often as one asks.
+    let calls = stage.calls("claude");
     stage.run(&["--allow-dirty"]).ends(0, "complete");
-    assert_eq!(stage.calls("claude"), 3);
+    assert_eq!(stage.calls("claude"), calls);
+
+    let page = document("docs/run.md");
+    let (_, table) = page.split_once("| code | meaning |\n|---|---|\n").unwrap();
+    let rows = table.lines().map_while(|line| line.strip_prefix("| ")?.split(' ').next());
+    assert_eq!(rows.map(|code| code.parse().unwrap()).collect::<BTreeSet<i32>>(), seen);
 }
 
 #[test]

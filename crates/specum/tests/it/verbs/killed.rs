@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::process::{Child, Stdio};
 
-use crate::world::{World, call};
-
-const TASKS: &str = "specs/test-spec/tasks.md";
+use crate::world::{PROGRESS, STATE, TASKS, World, call, fifo, gate, until};
+#[cfg(target_os = "linux")]
+use crate::world::{Watch, WatchFlags};
 
 /// A `specum finish 1.1` that has its result and is at work.
 fn finishing(world: &World) -> Child {
@@ -28,7 +28,9 @@ fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
         world.write("a.txt", "made by 1.1");
         let mut finish = world.command();
         finish.args(["finish", "1.1"]).env("SPECUM_DIE_AT", step.to_string());
-        let done = call(finish, b"TASK_COMPLETE").code == Some(0);
+        let killed = call(finish, b"TASK_COMPLETE");
+        let done = killed.code == Some(0);
+        assert!(done || killed.code.is_none(), "step {step}: {}", killed.stderr);
 
         world.specum(&["next"]).exits(0);
         if world.read(TASKS).contains("- [ ] 1.1") {
@@ -41,7 +43,7 @@ fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
             "killed at step {step}"
         );
         assert_eq!(world.git(&["status", "--porcelain"]), "", "killed at step {step}");
-        let progress = world.read("specs/test-spec/.progress.md");
+        let progress = world.read(PROGRESS);
         assert_eq!(progress.matches("- 1.1 a (attempt 1").count(), 1, "step {step}: {progress}");
         if done {
             assert!(step > 12, "only {step} steps");
@@ -50,6 +52,7 @@ fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn finish_killed_at_any_step_before_the_first_commit_is_no_dead_end() {
     for step in 1.. {
@@ -78,45 +81,40 @@ fn finish_killed_at_any_step_before_the_first_commit_is_no_dead_end() {
 #[test]
 fn a_loop_is_not_taken_for_finished_while_its_last_commit_is_being_made() {
     let world = World::started("- [ ] 1.1 a\n");
-    let gate = world.root.with_file_name("gate");
-    crate::world::fifo(&gate);
-    world.write(".git/hooks/pre-commit", "#!/bin/sh\ncat ../gate >/dev/null\nexit 1\n");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(world.path(".git/hooks/pre-commit"), mode).unwrap();
+    let place = world.root.with_file_name("gate");
+    fifo(&place);
+    world.git_hook("pre-commit", "cat ../gate >/dev/null\nexit 1\n");
     let mut finish = finishing(&world);
-    // The commit is being made: its hook has opened the gate for reading.
-    let held = std::fs::File::options().write(true).open(&gate).unwrap();
+    // The commit is being made: its hook waits at the gate.
+    let held = gate(&place);
     assert!(world.read(TASKS).contains("- [x] 1.1"));
+    let it_waits = Watch::on(&world.path("specs/test-spec/.ralph-check.lock"), WatchFlags::OPEN);
     let mut next = world.command();
     let next = next.args(["next"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    it_waits.wait();
     drop(held);
     assert!(!finish.wait().unwrap().success());
     let said = next.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&said.stdout);
     assert!(!said.contains("ALL_TASKS_COMPLETE"), "{said}");
     assert!(world.read(TASKS).contains("- [ ] 1.1"), "the box is open again");
-    assert!(world.path("specs/test-spec/.ralph-state.json").exists());
+    assert!(world.path(STATE).exists());
 }
 
 #[test]
 fn an_interrupted_finish_ends_its_check_and_the_attempt_stays_open() {
     let world = World::started("- [ ] 1.1 a\n  - **Verify**: `cat ../gate`\n");
-    let gate = world.root.with_file_name("gate");
-    crate::world::fifo(&gate);
+    let place = world.root.with_file_name("gate");
+    fifo(&place);
     let mut finish = finishing(&world);
-    // The check runs: it has opened the gate.
-    let mut gate = std::fs::File::options().write(true).open(&gate).unwrap();
+    // The check runs: it waits at the gate.
+    let mut held = gate(&place);
     let pid = rustix::process::Pid::from_child(&finish);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(finish.wait().unwrap().code(), Some(130));
-    // Nobody reads from the gate any more.
-    let error = loop {
-        match gate.write_all(b"x") {
-            Ok(()) => std::thread::yield_now(),
-            Err(error) => break error,
-        }
-    };
-    assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+    until("nobody reads from the gate any more", || {
+        held.write_all(b"x").is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    });
     assert!(world.read(TASKS).contains("- [ ] 1.1"));
     assert!(world.specum(&["next"]).stdout.contains("Due: task 1.1 for spec-executor, attempt 1"));
 }

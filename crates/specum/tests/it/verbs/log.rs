@@ -139,6 +139,9 @@ fn log_as_json_is_the_records_and_then_the_summary() {
     assert_eq!((&summary["standing"], &summary["attempts"]), (&json!("under-way"), &json!(3)));
     assert_eq!(summary["tasks"].as_array().unwrap().len(), 2);
     let one = lines(&["log", "1.1", "--json"]);
+    let events: Vec<&str> =
+        one[..one.len() - 1].iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["opened", "failed", "opened", "passed", "committed"]);
     assert!(one[..one.len() - 1].iter().all(|line| line["task"]["id"] == "1.1"));
     assert_eq!(one.last().unwrap()["tasks"].as_array().unwrap().len(), 1);
 }

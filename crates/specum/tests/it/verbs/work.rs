@@ -105,20 +105,20 @@ fn next_gives_the_same_again_until_it_is_finished() {
 
 #[test]
 fn finish_ticks_notes_and_commits_with_the_tasks_message_and_nothing_of_others() {
-    let world = World::started(PLAN);
-    world.write("a.txt", "a");
+    let world = World::planned(PLAN);
     // Somebody's own work: there before, and staged.
     world.write("staged.txt", "theirs");
     world.git(&["add", "staged.txt"]);
+    world.specum(&["implement"]).exits(0);
+    world.write("a.txt", "a");
     let call = world.finish("1.1", "Done.\n\nTASK_COMPLETE\n");
     call.exits(0);
     assert!(call.stdout.contains("1.1 passed: verified, ticked, commit "), "{}", call.stdout);
     assert!(call.stdout.contains("\nTASK_COMPLETE\n") && call.stdout.contains("Due: task 1.2"));
     let message = world.git(&["log", "-1", "--format=%B"]);
     assert_eq!(message.trim_end(), "feat: add a\n\nSpec: test-spec\nTask: 1.1\nAttempt: 1");
-    assert!(committed(&world, "HEAD").contains(&"a.txt".to_owned()));
-    assert!(committed(&world, "HEAD").contains(&TASKS.to_owned()));
-    assert!(committed(&world, "HEAD").contains(&PROGRESS.to_owned()));
+    assert_eq!(committed(&world, "HEAD"), ["a.txt", PROGRESS, TASKS]);
+    assert_eq!(world.git(&["status", "--porcelain"]), "A  staged.txt\n", "it stays as it was");
     assert!(world.read(TASKS).starts_with("- [x] 1.1 Write a\n"));
     assert!(world.read(PROGRESS).contains("- 1.1 Write a (attempt 1)\n"));
 }

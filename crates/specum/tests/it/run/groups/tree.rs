@@ -84,7 +84,9 @@ fn a_kill_at_any_step_leaves_the_bytes_of_the_user_there() {
         let world = template.copy();
         let mut command = run_command(&world, &["--allow-dirty"]);
         command.env("SPECUM_DIE_AT", point.to_string());
-        let killed = call(command, b"").code.is_none();
+        let ended = call(command, b"");
+        let killed = ended.code.is_none();
+        assert!(killed || ended.code == Some(0), "at {point}: {}{}", ended.stdout, ended.stderr);
         let first = world.read("shared.txt");
         assert!(first.ends_with("mine\n"), "killed at {point}: {first}");
         run(&world, &["--allow-dirty"]).exits(0);
