@@ -550,6 +550,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_others_are_the_same_when_written_again() {
+        let once = parse(r#"{"theirs":15516118446744073709551615}"#).unwrap().render();
+        let twice = State::parse(&once).unwrap().render();
+        assert_eq!(String::from_utf8_lossy(&twice), String::from_utf8_lossy(&once));
+    }
+
+    #[test]
     fn a_field_set_back_to_nothing_leaves_the_file() {
         let mut state = parse(r#"{"a":1,"parallelGroup":{"startIndex":0,"endIndex":1,"taskIndices":[0,1],"isParallel":true},"b":2}"#).unwrap();
         state.parallel_group = None;

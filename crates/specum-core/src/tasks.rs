@@ -16,6 +16,7 @@ use std::ops::Range;
 pub use edit::{Patch, TaskEdit, apply};
 pub use fields::{Check, Expectation, Fields};
 
+use crate::digest::Digest;
 use crate::line;
 
 /// A scanned task file.
@@ -184,16 +185,29 @@ impl<'a> TaskFile<'a> {
         self.tasks.iter().filter(|task| task.done).count()
     }
 
-    /// Which boxes are ticked, in runs: `x2.3` is two ticked and three open.
+    /// Which boxes are ticked, in runs, and whose they are: `x2.3` is two ticked
+    /// and three open, and a digest of the tasks in their order follows.
     pub fn ticks(&self) -> String {
         let runs = self.tasks.chunk_by(|a, b| a.done == b.done);
-        runs.map(|run| format!("{}{}", if run[0].done { 'x' } else { '.' }, run.len())).collect()
+        let runs = runs.map(|run| format!("{}{}", if run[0].done { 'x' } else { '.' }, run.len()));
+        format!("{}~{}", runs.collect::<String>(), self.order().hex())
+    }
+
+    /// What changes when tasks come, go, or change places.
+    fn order(&self) -> Digest {
+        self.tasks.iter().fold(Digest::of(b""), |digest, task| {
+            digest.with(task.id.as_ref().unwrap_or(&task.title).as_bytes()).with(b"\n")
+        })
     }
 
     /// The tasks that are ticked now and were open when [`ticks`](Self::ticks)
-    /// was taken. None if tasks came or went meanwhile: then a person is at
-    /// work, and positions say nothing.
+    /// was taken. None if tasks came, went or changed places meanwhile: then a
+    /// person is at work, and positions say nothing.
     pub fn ticked_since(&self, ticks: &str) -> Vec<&Task> {
+        let (ticks, order) = ticks.split_once('~').unwrap_or((ticks, ""));
+        if !order.is_empty() && order != self.order().hex() {
+            return Vec::new();
+        }
         let mut before = Vec::new();
         let mut mark = None;
         let mut count = 0_usize;

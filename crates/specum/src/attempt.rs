@@ -33,8 +33,8 @@ use specum_core::verify::Role;
 use thiserror::Error;
 
 pub use self::end::Tried;
-pub use self::history::{Delegation, History, Launched};
-pub use self::judge::{By, Found, Judged};
+pub use self::history::{Delegation, History, Launched, open_attempt, pending};
+pub use self::judge::{By, Found, Judged, foreign_ticks, without_foreign_ticks};
 use self::tree::Tree;
 use crate::files::FileError;
 use crate::git::{Git, GitError, Status};
@@ -264,7 +264,7 @@ impl Workspace {
         };
         let journal = self.store.read_journal()?;
         // A batch is worked to its end before anything joins it.
-        let pending = history::pending(state, &file, &journal);
+        let pending = pending(state, &file, &journal);
         if !pending.is_empty() {
             let again = pending.into_iter().map(|(index, opened)| match opened {
                 Some(opened) => Ok(opened),
@@ -278,7 +278,7 @@ impl Workspace {
         let opened: Vec<Option<Opened>> = unit
             .tasks()
             .iter()
-            .map(|&index| history::open_attempt(&journal, &file.tasks[index].key()))
+            .map(|&index| open_attempt(&journal, &file.tasks[index].key()))
             .collect();
         if let Some(again) = opened.into_iter().collect::<Option<Vec<Opened>>>() {
             return Ok(Next::Work(again));
@@ -356,7 +356,7 @@ impl Workspace {
         let current = plan::current(&file.tasks).map(|index| file.tasks[index].key());
         let open = match current {
             Some(key) if state.parallel_group.is_none() => {
-                history::open_attempt(&journal, &key).into_iter().collect()
+                open_attempt(&journal, &key).into_iter().collect()
             }
             _ => history::running(state, &file, &journal),
         };
@@ -461,7 +461,7 @@ impl Workspace {
         let file = view.file();
         let task =
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
-        history::open_attempt(&self.store.read_journal()?, &task.key())
+        open_attempt(&self.store.read_journal()?, &task.key())
             .ok_or_else(|| AttemptError::NotOpen(task.name()))
     }
 }

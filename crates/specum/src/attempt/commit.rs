@@ -122,18 +122,23 @@ impl Workspace {
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let file = view.file();
-        let (Some(state), Found::Same(index)) = (&view.state, file.find(&opened.key)) else {
-            return Err(AttemptError::NoTask(opened.key.id.clone()));
-        };
-        let (attempt, reason) = (opened.attempt, failure.message.clone());
-        let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
-        let mut changes = locked.changes(&step)?;
-        changes.retracted.clone_from(&passed.notes);
         let mut entry = judged.entry(opened);
         if let Entry::Failed { reasons, class, .. } = &mut entry {
             reasons.push(failure.message.clone());
             failure.layer.class().clone_into(class);
         }
+        let found = file.find(&opened.key);
+        let (Some(state), Found::Same(index) | Found::Retitled(index)) = (&view.state, found)
+        else {
+            // Nothing is left to be opened again; but whoever looks next is not
+            // to try this commit for ever.
+            locked.record(entry)?;
+            return Ok(Vec::new());
+        };
+        let (attempt, reason) = (opened.attempt, failure.message.clone());
+        let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
+        let mut changes = locked.changes(&step)?;
+        changes.retracted.clone_from(&passed.notes);
         locked.write(entry, changes)?;
         Ok(signals(&step))
     }

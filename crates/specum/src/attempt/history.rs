@@ -319,7 +319,7 @@ fn is_same(one: &TaskKey, other: &TaskKey) -> bool {
 
 /// The last attempt at a task, unless it has its verdict or the loop was
 /// started anew since.
-pub(super) fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
+pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
     let mut ticks_since = None;
     for record in journal.iter().rev() {
         match &record.entry {
@@ -367,7 +367,7 @@ fn opening(record: &Record) -> Option<Opened> {
 
 /// The tasks of the running batch that have no verdict yet, each with its
 /// attempt; none if that is to begin anew.
-pub(super) fn pending(
+pub fn pending(
     state: &State,
     file: &TaskFile<'_>,
     journal: &[Record],

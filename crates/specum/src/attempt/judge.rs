@@ -356,11 +356,7 @@ fn can_mend(verdict: &Verdict, sent_back: usize) -> bool {
 
 /// The boxes of other tasks that were ticked since the attempt began, by
 /// nobody who may.
-pub(super) fn foreign_ticks(
-    file: &TaskFile<'_>,
-    opened: &Opened,
-    history: History<'_>,
-) -> Vec<TaskKey> {
+pub fn foreign_ticks(file: &TaskFile<'_>, opened: &Opened, history: History<'_>) -> Vec<TaskKey> {
     let passed = history.passed_since(opened);
     file.ticked_since(&opened.ticks)
         .into_iter()
@@ -370,7 +366,7 @@ pub(super) fn foreign_ticks(
 }
 
 /// A step over the file as it is without those ticks, which takes them back.
-pub(super) fn without_foreign_ticks(
+pub fn without_foreign_ticks(
     state: &State,
     file: &TaskFile<'_>,
     event: Event,

@@ -246,6 +246,20 @@ fn a_commit_hook_that_refuses_gives_a_failed_attempt_in_gits_words() {
 }
 
 #[test]
+fn a_title_rewritten_while_its_commit_is_refused_does_not_hold_up_the_loop() {
+    let world = World::started(PLAN);
+    refuse_commits(&world, "no");
+    let rewrites = "sed -i 's/ Write a$/ Write it/' specs/test-spec/tasks.md\nexit 1";
+    let hook = world.read(".git/hooks/pre-commit").replace("exit 1", rewrites);
+    world.write(".git/hooks/pre-commit", hook);
+    world.write("a.txt", "");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(1).stdout.contains("failed (attempt 1)"), "{}", call.stdout);
+    assert!(world.read(TASKS).starts_with("- [ ] 1.1 Write it\n"), "{}", world.read(TASKS));
+    world.specum(&["next"]).exits(0);
+}
+
+#[test]
 fn commits_refused_again_and_again_use_up_the_attempts() {
     let world = World::started(PLAN);
     world.specum(&["implement", "--max-task-iterations", "3"]).exits(0);
