@@ -59,3 +59,6 @@ mod verbs;
 
 /// `specum run` at its limits.
 mod run_limits;
+
+/// The kernel in a simulated world.
+mod simulation;
