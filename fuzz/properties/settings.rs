@@ -19,7 +19,7 @@ pub fn hold(text: &[u8]) {
     let mistaken = [b"---\n", MISTAKE.as_bytes(), body].concat();
     let (same, more) = settings::parse(&mistaken);
     // What stands in front of the first key belongs to the mistake now.
-    if body.first().is_some_and(|byte| byte.is_ascii_alphabetic()) {
+    if body.first().is_some_and(u8::is_ascii_alphabetic) {
         assert_eq!(same, found, "a mistake in one key costs no other");
         assert!(more.len() > problems.len());
     }
