@@ -212,7 +212,7 @@ fn only_the_own_tick_may_differ() {
 #[test]
 fn ticks_made_meanwhile_are_told() {
     let before = TaskFile::scan(b"- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n").ticks();
-    assert_eq!(before, "x1.2");
+    assert!(before.starts_with("x1.2~"), "{before}");
     let named = |text: &str| -> Vec<String> {
         TaskFile::scan(text.as_bytes()).ticked_since(&before).into_iter().map(Task::name).collect()
     };

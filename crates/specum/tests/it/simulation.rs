@@ -2,7 +2,7 @@
 //! `SPECUM_SIMULATION_STEPS` asks for more.
 
 #[path = "../campaign/simulation.rs"]
-mod world;
+mod kernel;
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ fn no_promise_breaks_in_any_weather() {
     let steps = asked.map_or(STEPS, |steps| steps.parse().expect("a number of steps"));
     for seed in 1..=2 {
         let began = Instant::now();
-        match world::run(seed, steps / 2) {
+        match kernel::run(seed, steps / 2) {
             Ok(report) => println!("seed {seed}: {report:?} in {:?}", began.elapsed()),
             Err(story) => panic!("{story}"),
         }
@@ -24,7 +24,7 @@ fn no_promise_breaks_in_any_weather() {
 
 #[test]
 fn the_same_seed_tells_the_same_story() {
-    let told = |seed| match world::run(seed, 500) {
+    let told = |seed| match kernel::run(seed, 500) {
         Ok(report) => format!("{report:?}"),
         Err(story) => story.to_string(),
     };

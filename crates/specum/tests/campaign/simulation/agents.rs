@@ -69,7 +69,6 @@ pub(crate) struct Worker {
     is_claude: bool,
     reader: Box<dyn Reader>,
     messages: u32,
-    pub(crate) tools: u32,
     /// What it has used.
     tokens: u64,
 }
@@ -78,7 +77,7 @@ impl Worker {
     pub(crate) fn new(name: &str, act: Act) -> Worker {
         let agent = agent::by_name(name, Some("cat")).expect("an agent of this name");
         let is_claude = name == "claude";
-        Worker { act, is_claude, reader: agent.reader(), messages: 0, tools: 0, tokens: 0 }
+        Worker { act, is_claude, reader: agent.reader(), messages: 0, tokens: 0 }
     }
 
     /// It does something that can be seen.

@@ -47,7 +47,7 @@ impl World {
                 return self.happen(Event::Resume, Entry::Resumed);
             }
             // Room for whatever is left to be done.
-            return self.run_starts(Start {
+            return self.run_starts(&Start {
                 max_global_iterations: Some(100_000),
                 max_tokens: Some(u64::MAX),
                 ..Start::default()
@@ -66,8 +66,8 @@ impl World {
             ..Start::default()
         };
         match self.chance.below(4) {
-            0 | 1 => self.run_starts(start),
-            2 => self.session_starts(start),
+            0 | 1 => self.run_starts(&start),
+            2 => self.session_starts(&start),
             _ => self.happen(Event::Resume, Entry::Resumed),
         }
     }

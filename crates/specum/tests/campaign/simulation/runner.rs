@@ -59,11 +59,11 @@ struct Running {
 
 impl World {
     /// A run takes the spec.
-    pub(crate) fn run_starts(&mut self, start: Start) -> Result<(), Halt> {
+    pub(crate) fn run_starts(&mut self, start: &Start) -> Result<(), Halt> {
         let process = Process { pid: 7, started: self.now.to_string() };
         let owner = Some(Owner::Runner { process: process.clone() });
         self.story("`specum run` starts".into());
-        self.start(Start { owner, ..start })?;
+        self.start(Start { owner, ..start.clone() })?;
         self.put_away()?;
         let ticks = TaskFile::scan(&self.disk.tasks).ticks();
         let team = if self.fair { TEAMS[0] } else { self.chance.one_of(&TEAMS) };

@@ -31,11 +31,11 @@ pub(crate) struct Session {
 
 impl World {
     /// A session takes the spec.
-    pub(crate) fn session_starts(&mut self, start: Start) -> Result<(), Halt> {
+    pub(crate) fn session_starts(&mut self, start: &Start) -> Result<(), Halt> {
         let id = format!("s{}", self.disk.records.len());
         let owner = Some(Owner::Session { session_id: id.clone(), process: None });
         self.story(format!("session {id} starts"));
-        self.start(Start { owner, ..start })?;
+        self.start(Start { owner, ..start.clone() })?;
         self.session =
             Some(Session { id, open: Vec::new(), sent_back: false, blocks: 0, seen: None });
         Ok(())

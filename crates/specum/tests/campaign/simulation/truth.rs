@@ -7,7 +7,7 @@ use specum_core::journal;
 use specum_core::machine::{Effect, Step};
 use specum_core::state::{State, Status};
 use specum_core::summary::{AttemptResult, Standing, Summary};
-use specum_core::tasks::{TaskEdit, TaskFile};
+use specum_core::tasks::{Task, TaskEdit, TaskFile};
 
 use super::world::{Halt, World, promise};
 
@@ -86,7 +86,7 @@ impl Truth {
     /// A person takes the boxes as they stand.
     pub(crate) fn accept_ticks(&mut self, tasks: &[u8]) {
         let file = TaskFile::scan(tasks);
-        self.by_person.extend(file.tasks.iter().filter(|task| task.done).map(|task| task.name()));
+        self.by_person.extend(file.tasks.iter().filter(|task| task.done).map(Task::name));
     }
 
     /// Whoever ticked by themselves is found out, unless a person has moved the
@@ -236,7 +236,7 @@ impl World {
         let may_be = state.blocked.is_some() || state.parallel_group.is_some();
         promise!(!exhausted || may_be, "a task has used its attempts, and the loop goes on");
         for (index, result) in &state.task_results {
-            let meant = file.tasks.get(*index).map(|task| task.name());
+            let meant = file.tasks.get(*index).map(Task::name);
             let moved = self.truth.foreign == Some(u64::MAX) || meant.is_none();
             promise!(
                 moved || result.attempts <= state.max_task_iterations,
@@ -247,7 +247,7 @@ impl World {
             );
         }
         if let Some(foreign) = self.truth.foreign.filter(|foreign| *foreign != u64::MAX) {
-            let found = state.to_object().get("x-other").and_then(|value| value.as_u64());
+            let found = state.to_object().get("x-other").and_then(serde_json::Value::as_u64);
             promise!(found == Some(foreign), "another program's field is lost");
         }
         Ok(())
