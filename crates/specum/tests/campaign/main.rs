@@ -4,12 +4,14 @@
 #[path = "runs.rs"]
 mod runs;
 mod shrink;
+mod simulation;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use self::runs::play::{Played, play};
 use self::runs::stage::Programs;
@@ -18,13 +20,15 @@ use self::runs::story::fault::Kind;
 use self::runs::tally::Tally;
 
 const HELP: &str = "\
-Works generated plans with a fake agent under injected faults
+Works generated plans with a fake agent under injected faults: the kernel alone in
+a simulated world, then the real program
 
 Usage: cargo campaign [OPTIONS]
 
 Options:
   --seed N       The first seed [default: 1]
-  --runs N       How many seeds [default: 200]
+  --runs N       How many seeds of the real program [default: 200]
+  --steps N      How many steps of the simulation [default: 1000000]
   --faults A,B   Only faults of these kinds
   --story        Prints the story of the seed and does not play it
   --help         Prints this";
@@ -33,6 +37,7 @@ Options:
 struct Options {
     seed: u64,
     runs: u64,
+    steps: u64,
     kinds: Vec<Kind>,
     story: bool,
 }
@@ -54,19 +59,47 @@ fn main() -> io::Result<ExitCode> {
         print!("seed {}\n{}", options.seed, Story::from_seed(options.seed, &options.kinds));
         return Ok(ExitCode::SUCCESS);
     }
+    if options.steps > 0 && !simulate(&options) {
+        return Ok(ExitCode::FAILURE);
+    }
     campaign(&options)
+}
+
+/// The kernel's part; whether every promise was kept.
+fn simulate(options: &Options) -> bool {
+    let began = Instant::now();
+    match simulation::run(options.seed, options.steps) {
+        Ok(report) => {
+            println!(
+                "simulation: {} steps in {:.1} s, {} plans, {} verdicts, {} deaths, all promises kept\n",
+                report.steps,
+                began.elapsed().as_secs_f64(),
+                report.lives,
+                report.passed + report.failed,
+                report.deaths
+            );
+            true
+        }
+        Err(story) => {
+            println!("{story}");
+            println!("  repeat: cargo campaign --seed {} --runs 0", options.seed);
+            false
+        }
+    }
 }
 
 impl Options {
     /// `None`: help is asked for.
     fn read(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
-        let mut options = Options { seed: 1, runs: 200, kinds: usable_kinds(), story: false };
+        let mut options =
+            Options { seed: 1, runs: 200, steps: 1_000_000, kinds: usable_kinds(), story: false };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
             match word.as_str() {
                 "--seed" => options.seed = number(value()?)?,
                 "--runs" => options.runs = number(value()?)?,
+                "--steps" => options.steps = number(value()?)?,
                 "--faults" => {
                     let kind = |name: &str| {
                         let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
@@ -90,7 +123,7 @@ impl Options {
             let names: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
             format!(" --faults {}", names.join(","))
         };
-        format!("cargo campaign --seed {seed} --runs 1{faults}")
+        format!("cargo campaign --seed {seed} --runs 1 --steps 0{faults}")
     }
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn changes(step: &Step) -> Changes {
         match effect {
             Effect::Edit(edit) => changes.tasks.push(edit.clone()),
             Effect::Note(note) => changes.notes.push(note.clone()),
-            Effect::MergeParts(_) | Effect::Commit(_) | Effect::Signal(_) => {}
+            Effect::MergeParts(_) | Effect::Signal(_) => {}
         }
     }
     changes

@@ -1,5 +1,6 @@
 //! Agents that harm the ground they stand on, and grounds that bear no run.
 
+use std::ffi::OsString;
 use std::fs;
 
 use rustix::process::Signal;
@@ -8,7 +9,7 @@ use super::{
     JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
     run_command, send,
 };
-use crate::world::{World, call, fifo, gate};
+use crate::world::{World, call, executable, fifo, first_on_path, gate};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
@@ -131,21 +132,18 @@ fn a_refused_commit_is_a_failure_with_a_name() {
 #[test]
 fn a_commit_that_is_made_counts_although_git_fails_right_behind_it() {
     let world = planned("- [ ] 1.1 a\n  ```sh\n  echo 1 > one\n  ```\n");
-    let hook = world.path(".git/hooks/post-commit");
-    fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, "#!/bin/sh\ncp .git/config $HOME/config\necho '[' >> .git/config\n").unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    world.git_hook("post-commit", "cp .git/config $HOME/config\necho '[' >> .git/config\n");
     let ended = run(&world, &[]);
     assert!(ended.exits(1).stderr.contains("bad config"), "{}", ended.stderr);
     fs::copy(world.home().join("config"), world.path(".git/config")).unwrap();
-    fs::remove_file(hook).unwrap();
+    fs::remove_file(world.path(".git/hooks/post-commit")).unwrap();
     run(&world, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"], "and no second time");
     nothing_is_left(&world);
 }
 
 /// Lets git fail once, when its status is asked for in a tree that has `one`.
-fn git_that_fails_once(world: &World) -> String {
+fn git_that_fails_once(world: &World) -> OsString {
     let bin = world.home().join("bin");
     fs::create_dir(&bin).unwrap();
     let script = format!(
@@ -155,8 +153,8 @@ fn git_that_fails_once(world: &World) -> String {
         root = world.root.display()
     );
     fs::write(bin.join("git"), script).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-    format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
+    executable(&bin.join("git"));
+    first_on_path(&bin)
 }
 
 #[test]
