@@ -501,6 +501,9 @@ impl World {
             moved |= self.truth.moved_at.is_some();
         }
         ticked.dedup();
+        if moved {
+            self.truth.rogues_are_found_out(true);
+        }
         if ticked.is_empty() {
             return Ok(());
         }
@@ -510,7 +513,7 @@ impl World {
         let at = self.at();
         let written = self.disk.write(&at, Entry::Unticked { tasks }, changes).map_err(Halt::from);
         if took_effect(&written) {
-            self.truth.rogues_are_found_out(moved);
+            self.truth.rogues_are_found_out(false);
         }
         written
     }

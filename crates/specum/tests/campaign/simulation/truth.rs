@@ -30,6 +30,8 @@ pub(crate) struct Truth {
     pub(crate) by_person: BTreeSet<String>,
     /// Boxes that agents have ticked by themselves, until somebody judges them.
     pub(crate) rogue: BTreeSet<String>,
+    /// How many tasks a person has added.
+    pub(crate) added: u32,
     /// How many records there were when a person last moved tasks.
     pub(crate) moved_at: Option<usize>,
     /// What the loop must have counted.
@@ -55,6 +57,7 @@ impl Truth {
             earned: BTreeSet::new(),
             by_person: BTreeSet::new(),
             rogue: BTreeSet::new(),
+            added: 0,
             moved_at: None,
             iterations: 1,
             tokens: 0,

@@ -170,6 +170,8 @@ impl World {
             self.record(entry)?;
             self.truth.verdicts.entry(id).or_default().push(result);
             self.truth.failed += 1;
+            // A person is at work: nobody can tell whose ticks they are.
+            self.truth.rogues_are_found_out(true);
             return Ok(Some(result));
         };
         let step = attempt::without_foreign_ticks(&state, &file, event, &foreign);
