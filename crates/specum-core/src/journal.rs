@@ -290,6 +290,9 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<String>,
     },
+    /// A batch ended without a verdict: a person had ticked or removed what was
+    /// left of it.
+    BatchEnded,
     /// A person stopped the loop for a while.
     Paused,
     /// A person let the loop go on.
@@ -338,6 +341,7 @@ impl Entry {
             | Entry::RunEnded { .. }
             | Entry::Waited { .. }
             | Entry::AgentChanged { .. }
+            | Entry::BatchEnded
             | Entry::Paused
             | Entry::Resumed
             | Entry::Released { .. }

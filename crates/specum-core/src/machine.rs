@@ -65,6 +65,25 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Due {
     }
 }
 
+/// Whether a batch is noted of which nothing is left to be judged. Its end has
+/// to be told before anything else is begun: a task of it may have used its
+/// attempts.
+pub fn batch_is_over(state: &State, file: &TaskFile<'_>) -> bool {
+    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new() };
+    loop_.realign();
+    let group = loop_.state.parallel_group.as_ref();
+    group.is_some_and(|group| !is_under_way(&loop_.state, group, file))
+}
+
+/// Whether some task of a batch waits for its verdict. What a person has ticked
+/// does not.
+fn is_under_way(state: &State, group: &ParallelGroup, file: &TaskFile<'_>) -> bool {
+    group.task_indices.iter().any(|index| {
+        file.tasks.get(*index).is_some_and(|task| !task.done)
+            && state.task_results.get(index).is_none_or(|r| r.status == Status::Pending)
+    })
+}
+
 /// As much of a unit as there are iterations left for: each task is one.
 fn within(unit: Unit, left: u64) -> Unit {
     match (unit, usize::try_from(left)) {
@@ -106,7 +125,10 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             Goes::BesideThePlan(Box::new(state))
         }
         Event::Resume => loop_.resume(),
-        Event::Cancel => Goes::Away,
+        Event::EndBatch => {
+            loop_.end_batch_if_resolved();
+            Goes::On
+        }
         Event::Complete if plan::current(&file.tasks).is_none() => {
             loop_.effects.push(Effect::Signal(Signal::AllTasksComplete));
             Goes::Away
@@ -282,10 +304,7 @@ impl Loop<'_> {
     /// Ends the batch when each of its tasks has a verdict.
     fn end_batch_if_resolved(&mut self) -> bool {
         let Some(group) = &self.state.parallel_group else { return false };
-        let pending = |index: &usize| {
-            self.state.task_results.get(index).is_none_or(|r| r.status == Status::Pending)
-        };
-        if group.task_indices.iter().any(pending) {
+        if is_under_way(&self.state, group, self.file) {
             return false;
         }
         self.effects.push(Effect::MergeParts(parts_of(group)));

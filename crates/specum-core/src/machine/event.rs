@@ -60,8 +60,9 @@ pub enum Event {
     Pause,
     /// A person lets it go on.
     Resume,
-    /// A person ends it.
-    Cancel,
+    /// Nobody works the batch any more: a person has ticked or removed what was
+    /// left of it.
+    EndBatch,
     /// Nothing is left to do.
     Complete,
 }

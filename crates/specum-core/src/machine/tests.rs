@@ -360,10 +360,18 @@ fn pause_waits_and_resume_goes_on() {
 }
 
 #[test]
-fn cancel_leaves_no_state_and_touches_nothing_else() {
-    let state = State::new(3);
-    let step = step(&state, &TaskFile::scan(THREE.as_bytes()), Event::Cancel);
-    assert_eq!(step, Step { state: None, effects: vec![] });
+fn a_batch_ends_when_a_person_has_ticked_or_removed_what_was_left_of_it() {
+    for rest in ["- [x] 1.2 [P] b\n", ""] {
+        let mut world = World::new("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+        world.state.max_task_iterations = 1;
+        world.happen(Event::Open(vec![0, 1]));
+        world.fail(0);
+        assert!(!batch_is_over(&world.state, &TaskFile::scan(&world.text)));
+        world.text = format!("- [ ] 1.1 [P] a\n{rest}").into_bytes();
+        assert!(batch_is_over(&world.state, &TaskFile::scan(&world.text)), "{rest}");
+        assert_eq!(world.happen(Event::EndBatch), [Signal::Blocked], "it has used its attempts");
+        assert!(!batch_is_over(&world.state, &TaskFile::scan(&world.text)));
+    }
 }
 
 #[test]

@@ -103,6 +103,11 @@ impl Workspace {
             return Err(AttemptError::NoTasks(self.spec.shown.clone()));
         }
         let file = view.file();
+        if machine::batch_is_over(state, &file) {
+            locked.write_step(Entry::BatchEnded, &machine::step(state, &file, Event::EndBatch))?;
+            drop(locked);
+            return self.open();
+        }
         match machine::due(state, &file, &self.scope) {
             Due::Work(unit) => {
                 Ok(Next::Work(self.open_unit(&locked, (state, &file), &unit, &tree)?))

@@ -95,6 +95,7 @@ fn told_of_run(entry: &Entry) -> Option<String> {
         Entry::Unticked { tasks } => {
             format!("opened again, ticked without a check: {}", all(tasks))
         }
+        Entry::BatchEnded => "what was left of the group is ticked or gone".to_owned(),
         Entry::Ready { task, .. } => format!("{} ready to be put on top of the others", id(task)),
         Entry::Integrating { task, paths, .. } => {
             format!("{} is put on top of the others: {} files", id(task), paths.len())

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use specum::project::Project;
 use specum::store::Store;
-use specum_core::journal::{Changes, Entry};
+use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::machine::{self, Event};
 use specum_core::tasks::{TaskEdit, TaskKey};
 
@@ -31,7 +31,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let event = match what.as_str() {
         "pass" => Event::Pass { index, unverified: false },
         "fail" => Event::Fail { index, reason: "it did not work".into() },
-        "cancel" => Event::Cancel,
+        "cancel" => {
+            let changes = Changes { state: StateChange::Delete, ..Changes::default() };
+            return Ok(locked.write(Entry::Cancelled, changes)?);
+        }
         "complete" => Event::Complete,
         other => return Err(format!("unknown verb {other}").into()),
     };

@@ -64,6 +64,11 @@ impl World {
         let Some(state) = self.state() else { return Ok(Next::NoLoop) };
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
+        if machine::batch_is_over(&state, &file) {
+            let step = machine::step(&state, &file, Event::EndBatch);
+            self.write(Entry::BatchEnded, &step)?;
+            return self.open();
+        }
         let unit = match machine::due(&state, &file, &Scope::all(self.max_parallel)) {
             Due::Work(unit) => unit,
             Due::Complete => {
