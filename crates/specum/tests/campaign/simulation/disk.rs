@@ -61,6 +61,10 @@ impl Disk {
 
     /// Completes what a dead machine has announced, as taking the lock does.
     pub(crate) fn recover(&mut self, at: &str) -> Result<(), Died> {
+        // Asked of the bytes only if there is something to be found.
+        if self.records.last().is_none_or(|record| record.changes.is_none()) {
+            return Ok(());
+        }
         let Some(changes) = journal::unfinished(last_lines(&self.journal)) else { return Ok(()) };
         self.apply(&changes)?;
         self.append(at, Entry::Done, None)
