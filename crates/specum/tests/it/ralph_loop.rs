@@ -6,10 +6,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::world::{Call, World, call};
+use crate::world::{Call, STATE, World, call};
 
 const LOOP: &str = ".claude/ralph-loop.local.md";
-const STATE: &str = "specs/test-spec/.ralph-state.json";
 const FOUR: &str = "- [ ] 1.1 a\n  - **Verify**: `test -f f-1.1`\n- [ ] 1.2 b\n  - **Verify**: `test -f f-1.2`\n- [ ] 1.3 [VERIFY] c\n  - **Verify**: `test -f f-1.2`\n- [ ] 1.4 d\n  - **Verify**: `test -f f-1.4`\n";
 const FOREIGN: &str = "---\nactive: true\niteration: 3\nmax_iterations: 0\ncompletion_promise: \"DONE\"\n---\n\nWrite poems.\n";
 

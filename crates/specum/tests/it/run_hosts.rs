@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use crate::host::{self, settle_codex, settle_gemini, settle_opencode};
 use crate::model::{Block, Gate, Model, Reply};
 use crate::other_model::{Answer, Api, OtherModel, Told};
-use crate::world::{Call, World, call};
-
-const TASKS: &str = "specs/test-spec/tasks.md";
+use crate::world::{Call, TASKS, World, call};
 
 /// Eight tasks: in sequence, a group, a check that costs nothing.
 const EIGHT: &str = "## Phase 1: a

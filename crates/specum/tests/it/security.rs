@@ -132,7 +132,7 @@ fn everything() -> String {
 
 #[test]
 fn nothing_is_written_outside_the_project_but_the_state_folder() {
-    let world = World::planned(&everything());
+    let world = World::planned(everything());
     world.specum(&["run", "--agent", "script"]).exits(0);
     let names = |dir: &Path| -> Vec<String> {
         let entries = fs::read_dir(dir).unwrap().flatten();
@@ -189,7 +189,7 @@ fn under_bubblewrap_a_task_reaches_the_project_and_nothing_else() {
     }
     let reach = "echo mine > inside; cat \"$HOME/key\" > seen || true; \
                  echo out > \"$HOME/outside\" || true; echo out > ../outside || true";
-    let world = World::planned(&format!(
+    let world = World::planned(format!(
         "- [ ] 1.1 Reach out\n  ```sh\n  {reach}\n  ```\n  - **Verify**: `test -f inside`\n"
     ));
     fs::write(world.home().join("key"), "secret").unwrap();

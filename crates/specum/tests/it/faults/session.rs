@@ -5,9 +5,7 @@ use std::path::Path;
 
 use crate::host::{self, ClaudeRun};
 use crate::model::{Model, Reply};
-use crate::world::{SPECUM, World};
-
-const PROGRESS: &str = "specs/test-spec/.progress.md";
+use crate::world::{PROGRESS, SPECUM, World};
 
 #[test]
 fn fault_22_cancel_removed_the_folder_and_cleared_the_marker_of_another_spec() {

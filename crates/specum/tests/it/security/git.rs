@@ -63,10 +63,9 @@ fn harmless(asked: &str, worktrees: &Path) -> Option<&'static str> {
         "commit" if has("--only") && names_its_paths && !has("--amend") => {
             Some("a commit on top, of paths that it names")
         }
-        "update-index" if is_scratch => Some("an index of our own"),
+        "update-index" | "read-tree" if is_scratch => Some("an index of our own"),
         "update-index" if has("--refresh") => Some("times, no content"),
         "update-index" if has("--stdin") => Some("stages paths that it names, for a commit"),
-        "read-tree" if is_scratch => Some("an index of our own"),
         "read-tree" if args.starts_with(&["-m", "-u", "HEAD"]) => {
             Some("refuses to touch what is changed already")
         }

@@ -1,5 +1,3 @@
-use std::os::unix::fs::PermissionsExt;
-
 use super::*;
 
 #[test]
@@ -62,9 +60,7 @@ fn the_last_task_ends_with_the_word() {
 #[test]
 fn a_commit_that_git_refuses_is_a_failure_and_nothing_else() {
     let world = session(PLAN);
-    let hook = ".git/hooks/pre-commit";
-    world.write(hook, "#!/bin/sh\necho lint says no >&2\nexit 1\n");
-    fs::set_permissions(world.path(hook), fs::Permissions::from_mode(0o755)).unwrap();
+    world.git_hook("pre-commit", "echo lint says no >&2\nexit 1\n");
     given(&calls(&world, "task 1.1", "t1"));
     world.write("a", "");
     ends(&world, "t1", "TASK_COMPLETE").silent();

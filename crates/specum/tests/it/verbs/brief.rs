@@ -1,24 +1,12 @@
-use std::fs;
-
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{PROGRESS, TASKS, World};
 
-const TASKS: &str = "specs/test-spec/tasks.md";
-const PROGRESS: &str = "specs/test-spec/.progress.md";
 const MIXED: &str = "- [ ] 1.1 Write a\n  - **Verify**: `echo seen; test -f a.txt`\n- [ ] 1.2 [P] b\n  - **Files**: b\n- [ ] 1.3 [P] c\n  - **Files**: c\n- [ ] 1.4 [VERIFY] all\n";
-
-fn started(tasks: &str) -> World {
-    let world = World::with_tasks(tasks);
-    fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).expect("just written");
-    world.git_init();
-    world.specum(&["implement"]).exits(0);
-    world
-}
 
 #[test]
 fn next_prints_a_brief_with_block_failure_learnings_rules_and_marker() {
-    let world = started(MIXED);
+    let world = World::started(MIXED);
     world.finish("1.1", "TASK_COMPLETE").exits(1);
     let progress = world.read(PROGRESS);
     world.write(PROGRESS, progress.replace("## Learnings\n", "## Learnings\n\n- use make\n"));
@@ -43,7 +31,7 @@ fn next_prints_a_brief_with_block_failure_learnings_rules_and_marker() {
 
 #[test]
 fn next_in_json_names_the_kind_of_what_is_due() {
-    let world = started(MIXED);
+    let world = World::started(MIXED);
     let due = |code: u8| world.specum(&["next", "--json"]).exits(code).json();
     assert_eq!(due(0)["due"], "task");
     world.specum(&["pause"]).exits(0);
@@ -75,7 +63,7 @@ fn next_in_json_names_the_kind_of_what_is_due() {
 
 #[test]
 fn fail_counts_without_a_check_and_the_next_brief_carries_the_reason() {
-    let world = started("- [ ] 1.1 a\n  - **Verify**: `touch ran`\n");
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `touch ran`\n");
     world.write("half.txt", "left");
     let call = world.specum(&["fail", "1.1", "--reason", "the executor\nran out of turns"]);
     let text = &call.exits(0).stdout;
@@ -92,7 +80,7 @@ fn fail_counts_without_a_check_and_the_next_brief_carries_the_reason() {
 
 #[test]
 fn fail_reads_its_reason_from_standard_input_and_reports_in_json() {
-    let world = started("- [ ] 1.1 a\n");
+    let world = World::started("- [ ] 1.1 a\n");
     let verdict = world.specum_with(&["fail", "1.1", "--json"], b"it broke\n").exits(0).json();
     assert_eq!(verdict["failures"], json!(["it broke"]));
     assert_eq!((&verdict["passed"], &verdict["attempt"]), (&json!(false), &json!(1)));
@@ -106,7 +94,7 @@ fn fail_reads_its_reason_from_standard_input_and_reports_in_json() {
 
 #[test]
 fn fail_needs_an_open_attempt_and_uses_up_the_attempts() {
-    let world = started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
     for (task, says) in [("1.2", "task 1.2 has no open attempt"), ("9", "no task 9")] {
         let call = world.specum(&["fail", task, "--reason", "x"]);
         assert!(call.exits(3).stderr.contains(says), "{}", call.stderr);

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::TWO;
-use crate::world::World;
-
-const STATE: &str = "specs/test-spec/.ralph-state.json";
+use crate::world::{STATE, World};
 
 fn started() -> World {
     let world = World::with_tasks(TWO);

@@ -6,10 +6,9 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use specum_core::digest::Digest;
 
-use crate::world::World;
+use crate::world::{JOURNAL, World};
 
 const PLAN: &str = "- [ ] 1.1 Write a\n  - **Files**: a.txt\n  - **Verify**: `echo looking for a; test -f a.txt`\n- [ ] 1.2 Then b\n";
-const JOURNAL: &str = "specs/test-spec/.ralph-journal.jsonl";
 /// Everything a terminal would obey, and something it would not.
 const EVIL: &str = "\x1b[2J\x1b]0;owned\x07\u{202e}\u{9b}1mharmless\x08";
 

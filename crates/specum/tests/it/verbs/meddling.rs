@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use crate::world::World;
-
-const TASKS: &str = "specs/test-spec/tasks.md";
+use crate::world::{TASKS, World};
 
 fn journal_of(world: &World, event: &str) -> serde_json::Value {
     let journal = world.read("specs/test-spec/.ralph-journal.jsonl");

@@ -1,12 +1,9 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::world::{World, call};
+use crate::world::{PROGRESS, TASKS, World, call};
 
-const TASKS: &str = "specs/test-spec/tasks.md";
-const PROGRESS: &str = "specs/test-spec/.progress.md";
 const PLAN: &str = "- [ ] 1.1 Write a\n  - **Files**: a.txt\n  - **Verify**: `test -f a.txt`\n  - **Commit**: `feat: add a`\n- [ ] 1.2 Then b\n";
 
 fn committed(world: &World, commit: &str) -> Vec<String> {
@@ -18,9 +15,7 @@ fn committed(world: &World, commit: &str) -> Vec<String> {
 
 /// A hook of git that refuses every commit.
 fn refuse_commits(world: &World, words: &str) {
-    let hook = ".git/hooks/pre-commit";
-    world.write(hook, format!("#!/bin/sh\necho '{words}' >&2\nexit 1\n"));
-    fs::set_permissions(world.path(hook), fs::Permissions::from_mode(0o755)).expect("just written");
+    world.git_hook("pre-commit", &format!("echo '{words}' >&2\nexit 1\n"));
 }
 
 #[test]
