@@ -89,6 +89,7 @@ impl Workspace {
         if let Ok(git) = &self.git {
             git.exclude_own_files()?;
         }
+        self.take_back_ticks()?;
         let locked = self.store.lock()?;
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;

@@ -7,7 +7,7 @@ use specum_core::agent::Trouble;
 use specum_core::journal::{Changes, Entry};
 use specum_core::line;
 use specum_core::machine::Event;
-use specum_core::tasks::{self, TaskEdit, TaskKey};
+use specum_core::tasks::{self, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::judge::{
@@ -82,15 +82,15 @@ impl Workspace {
         Tried { verdict, class, output: evidence(&check), left: Vec::new() }
     }
 
-    /// Opens the boxes again that were ticked by agents whom nobody got to
-    /// judge.
+    /// Opens the boxes again that were ticked by agents of a run whom nobody got
+    /// to judge. A state that they have spoilt does not hold it up.
     pub fn take_back_ticks(&self) -> Result<(), AttemptError> {
         let locked = self.store.lock()?;
-        let view = locked.read()?;
-        if view.state.is_none() {
+        if !self.store.has_state() {
             return Ok(());
         }
-        let file = view.file();
+        let tasks = self.store.read_tasks()?.unwrap_or_default();
+        let file = TaskFile::scan(&tasks);
         let journal = self.store.read_journal()?;
         let history = History(&journal);
         let mut ticked: Vec<TaskKey> = Vec::new();

@@ -475,9 +475,9 @@ impl World {
     }
 
     /// Opens the boxes again that agents have ticked whom nobody got to judge.
-    fn take_back_ticks(&mut self) -> Result<(), Halt> {
+    pub(crate) fn take_back_ticks(&mut self) -> Result<(), Halt> {
         self.lock()?;
-        if self.state().is_none() {
+        if self.disk.state.is_none() {
             return Ok(());
         }
         let text = self.disk.tasks.clone();

@@ -37,6 +37,7 @@ pub(crate) enum Ending<'a> {
 impl World {
     /// Starts a loop, or starts it again.
     pub(crate) fn start(&mut self, start: Start) -> Result<(), Halt> {
+        self.take_back_ticks()?;
         self.lock()?;
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
