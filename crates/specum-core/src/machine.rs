@@ -273,6 +273,9 @@ impl Loop<'_> {
         let reason = one_line(reason);
         // Every attempt counts towards the cap of the loop.
         self.state.global_iteration = state::one_more(self.state.global_iteration);
+        if task.done {
+            self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
+        }
         self.note(
             Section::Failed,
             format!("- {} attempt {attempt} is done again, alone: {reason}", task.name()),

@@ -24,6 +24,7 @@
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
+use std::thread;
 
 use specum_core::digest::Digest;
 
@@ -50,6 +51,8 @@ use world::World;
 const LAST_EVENTS: usize = 12;
 /// How often a broken life is lived again to make its story shorter.
 const RETELLINGS: usize = 400;
+/// How many lives a core has before the others are waited for.
+const LIVES_IN_A_ROW: usize = 8;
 
 /// What a simulation came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,13 +100,18 @@ impl fmt::Display for Story {
     }
 }
 
-/// Simulates at least so many steps.
+/// Simulates at least so many steps, on every core. The lives follow from the
+/// seed in their order, however many are lived at once.
 pub(crate) fn run(seed: u64, steps: u64) -> Result<Report, Story> {
     let mut seeds = fastrand::Rng::with_seed(seed);
     let mut report = Report::default();
     let mut trace = Digest::of(&seed.to_le_bytes());
+    let mut lived = Vec::<Life>::new().into_iter();
     while report.steps < steps {
-        let life = live(Chance::random(seeds.u64(..)));
+        let Some(life) = lived.next() else {
+            lived = at_once(&mut seeds).into_iter();
+            continue;
+        };
         if let Some(broken) = life.broken {
             let (broken, events) = shortest(broken, life.choices, life.events);
             return Err(Story { seed, step: report.steps + life.report.steps, broken, events });
@@ -118,6 +126,26 @@ pub(crate) fn run(seed: u64, steps: u64) -> Result<Report, Story> {
     }
     report.trace = u64::from_str_radix(&trace.hex(), 16).expect("a digest is hexadecimal");
     Ok(report)
+}
+
+/// The next few lives.
+fn at_once(seeds: &mut fastrand::Rng) -> Vec<Life> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let next: Vec<Vec<u64>> =
+        (0..cores).map(|_| (0..LIVES_IN_A_ROW).map(|_| seeds.u64(..)).collect()).collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> = next
+            .into_iter()
+            .map(|seeds| {
+                let live_all = move || -> Vec<Life> {
+                    seeds.into_iter().map(|seed| live(Chance::random(seed))).collect()
+                };
+                scope.spawn(live_all)
+            })
+            .collect();
+        let lived = threads.into_iter().map(|lives| lives.join().expect("a life does not panic"));
+        lived.flatten().collect()
+    })
 }
 
 /// One plan from its making to its end.

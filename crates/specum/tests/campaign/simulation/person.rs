@@ -200,6 +200,7 @@ impl World {
         self.truth.forget(&name);
         if task.done {
             self.story(format!("a person opens {name} again"));
+            self.truth.reopened.insert(name, self.disk.records.len());
             self.disk.tasks = TaskEdit::Untick(task.key()).apply(&text);
         } else {
             self.story(format!("a person ticks {name}"));

@@ -236,7 +236,14 @@ impl World {
         }
         let task = self.chance.one_of(&open);
         self.story(format!("the agent ticks {} by itself", task.name()));
-        self.truth.rogue.insert(task.name());
+        // A box that was ticked when the attempt began, and is ticked when it
+        // ends, tells nobody that it was open in between.
+        let is_back = self.truth.reopened.get(&task.name()).is_some_and(|at| {
+            let since = self.disk.records.iter().skip(*at);
+            !since.into_iter().any(|record| matches!(record.entry, Entry::Opened { .. }))
+        });
+        let known = if is_back { &mut self.truth.by_person } else { &mut self.truth.rogue };
+        known.insert(task.name());
         self.disk.tasks = TaskEdit::Tick(task.key()).apply(&text);
     }
 

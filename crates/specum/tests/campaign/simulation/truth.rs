@@ -35,6 +35,8 @@ pub(crate) struct Truth {
     pub(crate) by_person: BTreeSet<String>,
     /// Boxes that agents have ticked by themselves, until somebody judges them.
     pub(crate) rogue: BTreeSet<String>,
+    /// Boxes that a person has opened again, and how many records there were.
+    pub(crate) reopened: BTreeMap<String, usize>,
     /// How many tasks a person has added.
     pub(crate) added: u32,
     /// How many records there were when a person last moved tasks.
@@ -62,6 +64,7 @@ impl Truth {
             earned: BTreeSet::new(),
             by_person: BTreeSet::new(),
             rogue: BTreeSet::new(),
+            reopened: BTreeMap::new(),
             added: 0,
             moved_at: None,
             iterations: 1,
@@ -139,7 +142,8 @@ impl Truth {
         }
     }
 
-    fn learn_fixes(&mut self, step: &Step) {
+    /// Fix tasks are no task of a person.
+    pub(crate) fn learn_fixes(&mut self, step: &Step) {
         for effect in &step.effects {
             if let Effect::Edit(TaskEdit::InsertAfter { id, .. }) = effect {
                 self.fixes.insert(id.clone());

@@ -67,7 +67,11 @@ impl World {
         let file = TaskFile::scan(&text);
         if machine::batch_is_over(&state, &file) {
             let step = machine::step(&state, &file, Event::EndBatch);
-            self.write(Entry::BatchEnded, &step)?;
+            let written = self.write(Entry::BatchEnded, &step);
+            if took_effect(&written) {
+                self.truth.learn_fixes(&step);
+            }
+            written?;
             return self.open();
         }
         let unit = match machine::due(&state, &file, &Scope::all(self.max_parallel)) {
