@@ -54,7 +54,7 @@ fn changes_can_be_made_twice(record: &Record) {
     let once = TaskEdit::apply_all(&changes.tasks, PLAN);
     assert!(TaskFile::scan(&once).tasks.len() >= TaskFile::scan(PLAN).tasks.len());
     for note in changes.notes.iter().take(8) {
-        let before = progress::template("demo", "");
+        let before = progress::template("demo");
         let added = progress::add(before.as_bytes(), note);
         progress::retract(&added, note);
         progress::section(&added, note.section);

@@ -43,9 +43,9 @@ pub struct Note {
 }
 
 /// The file as it begins.
-pub fn template(spec: &str, goal: &str) -> String {
-    let goal = if goal.is_empty() { "See the documents beside this file." } else { goal };
-    let mut text = format!("# Progress: {spec}\n\n## Goal\n\n{goal}\n");
+pub fn template(spec: &str) -> String {
+    let mut text =
+        format!("# Progress: {spec}\n\n## Goal\n\nSee the documents beside this file.\n");
     for section in [Section::Completed, Section::Failed, Section::Learnings, Section::Blockers] {
         text.push_str(&format!("\n{}\n", section.heading()));
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn notes_go_to_the_end_of_their_section() {
-        let text = template("demo", "Ship it.");
+        let text = template("demo");
         let text = added(&text, &note(Section::Completed, "- 1.1 a"));
         let text = added(&text, &note(Section::Completed, "- 1.2 b"));
         let text = added(&text, &note(Section::Blockers, "- 1.3 c\n  detail"));
@@ -153,7 +153,7 @@ mod tests {
 
         ## Goal
 
-        Ship it.
+        See the documents beside this file.
 
         ## Completed Tasks
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_retracted_note_leaves_the_file_as_it_was() {
-        let before = added(&template("demo", ""), &note(Section::Completed, "- 1.1 a"));
+        let before = added(&template("demo"), &note(Section::Completed, "- 1.1 a"));
         let twice = added(&before, &note(Section::Completed, "- 1.1 a"));
         let untrue = note(Section::Completed, "- 1.1 a");
         assert_eq!(retract(twice.as_bytes(), &untrue), before.as_bytes());

@@ -25,22 +25,11 @@ pub struct TaskFile<'a> {
     text: &'a [u8],
     /// The tasks in the order of the file.
     pub tasks: Vec<Task>,
-    /// The titles of the `## Phase` headings, in the order of the file.
-    pub phases: Vec<Phase>,
     /// Whether the tasks of this file carry ids. If any checkbox does, those
     /// that do not are no tasks.
     pub has_ids: bool,
     /// The lines of those that are none for that reason, from 1.
     pub without_id: Vec<usize>,
-}
-
-/// A `## Phase N: title` heading.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phase {
-    /// What stands behind `## `, for instance `Phase 2: Refactoring`.
-    pub title: String,
-    /// Line number, from 1.
-    pub line: usize,
 }
 
 /// One task, and where it stands in the file.

@@ -1,6 +1,6 @@
 //! One pass over the lines of a task file.
 
-use super::{Marker, Phase, Task, TaskFile};
+use super::{Marker, Task, TaskFile};
 use crate::line::{self, Line};
 
 /// A checkbox at column 0, before it is known whether it is a task.
@@ -21,14 +21,14 @@ enum Hidden {
 
 pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     let mut boxes: Vec<Checkbox> = Vec::new();
-    let mut phases: Vec<Phase> = Vec::new();
+    let mut phases = 0;
     let mut hidden = Hidden::Not;
 
     for (number, line) in line::lines(text).enumerate() {
         // A phase heading ends whatever somebody forgot to close above it.
-        if let Some(title) = phase_title(line.text) {
+        if is_phase_heading(line.text) {
             hidden = Hidden::Not;
-            phases.push(Phase { title, line: number + 1 });
+            phases += 1;
         }
         match hidden {
             Hidden::Fence if line.is_fence() => hidden = Hidden::Not,
@@ -37,7 +37,7 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
             Hidden::Not if line.is_fence() => hidden = Hidden::Fence,
             Hidden::Not if opens_comment(line.text) => hidden = Hidden::Comment,
             Hidden::Not => {
-                if let Some(task) = checkbox(&line, number + 1, phases.len()) {
+                if let Some(task) = checkbox(&line, number + 1, phases) {
                     boxes.push(Checkbox { task, closed_at: None });
                 } else if is_heading(line.text)
                     && let Some(last) = boxes.last_mut()
@@ -55,7 +55,7 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
         .map(|found| found.task.line)
         .collect();
     let tasks = into_tasks(text, boxes, has_ids);
-    TaskFile { text, tasks, phases, has_ids, without_id }
+    TaskFile { text, tasks, has_ids, without_id }
 }
 
 /// Drops the checkboxes that are no tasks and gives each task its block.
@@ -166,11 +166,13 @@ fn first_marker(text: &str) -> Option<(Marker, &str)> {
     Some((marker, rest.trim_start()))
 }
 
-fn phase_title(text: &[u8]) -> Option<String> {
-    let rest = text.strip_prefix(b"## ")?.trim_ascii();
-    let behind = rest.strip_prefix(b"Phase")?;
-    let is_word = behind.first().is_none_or(|b| b.is_ascii_whitespace() || *b == b':');
-    is_word.then(|| line::readable(rest))
+/// `## Phase 2: Refactoring`.
+fn is_phase_heading(text: &[u8]) -> bool {
+    let Some(title) = text.strip_prefix(b"## ") else { return false };
+    let behind = title.trim_ascii().strip_prefix(b"Phase");
+    behind.is_some_and(|rest| {
+        rest.first().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b':')
+    })
 }
 
 /// `# ` to `###### ` at column 0.

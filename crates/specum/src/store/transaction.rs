@@ -40,7 +40,7 @@ impl Locked<'_> {
             return Ok(());
         }
         // Whoever is faster has written the same, or something better.
-        files::create(&path, progress::template(&self.store.name, "").as_bytes())?;
+        files::create(&path, progress::template(&self.store.name).as_bytes())?;
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Locked<'_> {
 
     fn progress(&self) -> Result<Vec<u8>, StoreError> {
         let text = files::read_if_there(&self.store.progress_path(), MAX_TEXT)?;
-        Ok(text.unwrap_or_else(|| progress::template(&self.store.name, "").into_bytes()))
+        Ok(text.unwrap_or_else(|| progress::template(&self.store.name).into_bytes()))
     }
 
     fn apply_to_progress(&self, changes: &Changes) -> Result<(), StoreError> {
