@@ -266,7 +266,8 @@ impl Git {
 
     /// The commit behind another one, or since the first, whose message ends so.
     pub fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
-        if self.head().is_none() {
+        // A git that fails is not one that has no commit yet.
+        if self.status()?.head.is_none() {
             return Ok(None);
         }
         let range = start.map_or("HEAD".to_owned(), |start| format!("{start}..HEAD"));

@@ -55,7 +55,11 @@ fn nobody_ends_an_attempt_that_a_run_works() {
     let mut held = Held::with("- [ ] 1.1 a\n", HELD);
     for verb in ["finish", "fail"] {
         let refused = held.world.specum_with(&[verb, "1.1"], b"not done");
-        assert!(refused.exits(5).stderr.contains("stop it there first"), "{}", refused.stderr);
+        assert!(
+            refused.exits(5).stderr.contains("stop it there, or with `specum pause test-spec`"),
+            "{}",
+            refused.stderr
+        );
     }
     held.open();
     assert_eq!(held.end(), Some(0));
