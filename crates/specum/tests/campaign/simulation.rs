@@ -34,6 +34,8 @@ mod agents;
 mod disk;
 #[path = "simulation/person.rs"]
 mod person;
+#[path = "simulation/recover.rs"]
+mod recover;
 #[path = "simulation/runner.rs"]
 mod runner;
 #[path = "simulation/session.rs"]
