@@ -6,7 +6,7 @@ use specum_core::budget::Charge;
 use specum_core::machine::{self, Due, Event, Start};
 use specum_core::plan::Scope;
 use specum_core::state::State;
-use specum_core::tasks::TaskFile;
+use specum_core::tasks::{TaskEdit, TaskFile};
 
 use super::PLAN;
 
@@ -103,16 +103,13 @@ fn the_loop_goes_on(state: &State) {
             !matches!(event, Event::Charge { .. } | Event::Release { .. } | Event::Pause);
         let before = state.total_tasks;
         let step = machine::step(&state, &file, event);
-        state = survives(&step.state.expect("none of these ends the loop"));
-        let total = Some(total_after(&step.effects, &file));
+        state = survives(step.state.as_ref().expect("none of these ends the loop"));
+        let total = Some(total_after(&step, &file));
         assert_eq!(state.total_tasks, if is_about_the_plan { total } else { before });
     }
 }
 
-fn total_after(effects: &[machine::Effect], file: &TaskFile<'_>) -> usize {
-    let text = effects.iter().fold(file.text().to_vec(), |text, effect| match effect {
-        machine::Effect::Edit(edit) => edit.apply(&text),
-        _ => text,
-    });
+fn total_after(step: &machine::Step, file: &TaskFile<'_>) -> usize {
+    let text = TaskEdit::apply_all(&step.edits(), file.text());
     TaskFile::scan(&text).tasks.len()
 }

@@ -1,6 +1,6 @@
 //! `tasks.md`: scanning never fails, and an edit changes the bytes it names.
 
-use specum_core::machine::{self, Due, Effect, Event};
+use specum_core::machine::{self, Due, Event};
 use specum_core::plan::{self, Scope, Unit};
 use specum_core::state::State;
 use specum_core::tasks::{Found, Task, TaskEdit, TaskFile};
@@ -111,15 +111,7 @@ fn a_pass_ticks_the_task_and_nothing_else(file: &TaskFile<'_>) {
     let Due::Work(unit) = machine::due(&state, file, &Scope::all(1)) else { return };
     let index = unit.tasks()[0];
     let step = machine::step(&state, file, Event::Pass { index, unverified: false });
-    let edits: Vec<TaskEdit> = step
-        .effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Edit(edit) => Some(edit.clone()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(edits, [TaskEdit::Tick(file.tasks[index].key())]);
+    assert_eq!(step.edits(), [TaskEdit::Tick(file.tasks[index].key())]);
     let state = step.state.expect("a pass does not end the loop");
     assert!(state.task_index <= file.tasks.len());
 }

@@ -374,15 +374,7 @@ impl Loop<'_> {
 
     /// Lets index, total and results follow the file as it will be.
     fn settle(&mut self) {
-        let edits: Vec<TaskEdit> = self
-            .effects
-            .iter()
-            .filter_map(|effect| match effect {
-                Effect::Edit(edit) => Some(edit.clone()),
-                _ => None,
-            })
-            .collect();
-        let text = TaskEdit::apply_all(&edits, self.file.text());
+        let text = TaskEdit::apply_all(&event::edits(&self.effects), self.file.text());
         let after = TaskFile::scan(&text);
         let state = &mut self.state;
         state.task_results = std::mem::take(&mut state.task_results)

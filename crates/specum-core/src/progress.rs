@@ -52,6 +52,12 @@ pub fn template(spec: &str) -> String {
     text
 }
 
+/// The file without some notes and with others.
+pub fn edited(text: &[u8], retracted: &[Note], added: &[Note]) -> Vec<u8> {
+    let text = retracted.iter().fold(text.to_vec(), |text, note| retract(&text, note));
+    added.iter().fold(text, |text, note| add(&text, note))
+}
+
 /// The file with a note at the end of its section; a section that is missing
 /// is added at the end of the file.
 pub fn add(text: &[u8], note: &Note) -> Vec<u8> {

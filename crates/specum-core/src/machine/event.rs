@@ -1,7 +1,8 @@
 //! What can happen to a loop, and what comes of it.
 
 use crate::budget::Charge;
-use crate::progress::Note;
+use crate::journal::{Changes, StateChange};
+use crate::progress::{Note, Section};
 use crate::state::{Driver, Owner, State};
 use crate::tasks::TaskEdit;
 
@@ -122,4 +123,47 @@ pub struct Step {
     pub state: Option<State>,
     /// What is to be done.
     pub effects: Vec<Effect>,
+}
+
+pub(super) fn edits(effects: &[Effect]) -> Vec<TaskEdit> {
+    let edits = effects.iter().filter_map(|effect| match effect {
+        Effect::Edit(edit) => Some(edit.clone()),
+        _ => None,
+    });
+    edits.collect()
+}
+
+impl Step {
+    /// The edits of the task file.
+    pub fn edits(&self) -> Vec<TaskEdit> {
+        edits(&self.effects)
+    }
+
+    /// What is done to the files. `notes_of` gives what the executor at a
+    /// position has noted, if it has.
+    pub fn changes<E>(
+        &self,
+        mut notes_of: impl FnMut(usize) -> Result<Option<String>, E>,
+    ) -> Result<Changes, E> {
+        let state = match &self.state {
+            Some(state) => StateChange::Write(state.to_object()),
+            None => StateChange::Delete,
+        };
+        let mut changes = Changes { state, tasks: self.edits(), ..Changes::default() };
+        for effect in &self.effects {
+            match effect {
+                Effect::Note(note) => changes.notes.push(note.clone()),
+                Effect::MergeParts(indices) => {
+                    for &index in indices {
+                        if let Some(text) = notes_of(index)? {
+                            changes.notes.push(Note { section: Section::Learnings, text });
+                            changes.merged_parts.push(index);
+                        }
+                    }
+                }
+                Effect::Edit(_) | Effect::Signal(_) => {}
+            }
+        }
+        Ok(changes)
+    }
 }

@@ -4,8 +4,8 @@ use std::io;
 
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
-use specum_core::machine::{Effect, Step};
-use specum_core::progress::{self, Note, Section};
+use specum_core::machine::Step;
+use specum_core::progress;
 use specum_core::state::{self, Corrupt};
 use specum_core::tasks::TaskEdit;
 
@@ -60,7 +60,7 @@ impl Locked<'_> {
         self.store.writable(&self.store.progress_path())?;
         if !changes.notes.is_empty() || !changes.retracted.is_empty() {
             let before = self.progress()?;
-            let after = edited(&before, &changes.retracted, &changes.notes);
+            let after = progress::edited(&before, &changes.retracted, &changes.notes);
             changes.progress = Some(BeforeAndAfter {
                 before: Digest::of(&before).hex(),
                 after: Digest::of(&after).hex(),
@@ -77,31 +77,10 @@ impl Locked<'_> {
 
     /// What a step does to the files.
     pub fn changes(&self, step: &Step) -> Result<Changes, StoreError> {
-        let mut changes = Changes {
-            state: match &step.state {
-                Some(state) => StateChange::Write(state.to_object()),
-                None => StateChange::Delete,
-            },
-            ..Changes::default()
-        };
-        for effect in &step.effects {
-            match effect {
-                Effect::Edit(edit) => changes.tasks.push(edit.clone()),
-                Effect::Note(note) => changes.notes.push(note.clone()),
-                Effect::MergeParts(indices) => {
-                    for &index in indices {
-                        let path = self.store.part_path(index);
-                        if let Some(text) = files::read_if_there(&path, MAX_PART)? {
-                            let text = String::from_utf8_lossy(&text).trim().to_owned();
-                            changes.notes.push(Note { section: Section::Learnings, text });
-                            changes.merged_parts.push(index);
-                        }
-                    }
-                }
-                Effect::Signal(_) => {}
-            }
-        }
-        Ok(changes)
+        step.changes(|index| {
+            let text = files::read_if_there(&self.store.part_path(index), MAX_PART)?;
+            Ok(text.map(|text| String::from_utf8_lossy(&text).trim().to_owned()))
+        })
     }
 
     /// Carries out the changes. Each may have been carried out before.
@@ -159,7 +138,7 @@ impl Locked<'_> {
             notes.retain(|note| !text.contains(note.text.trim()));
         }
         let path = self.store.writable(&self.store.progress_path())?;
-        Ok(self.store.replace(&path, &edited(&now, &changes.retracted, &notes))?)
+        Ok(self.store.replace(&path, &progress::edited(&now, &changes.retracted, &notes))?)
     }
 
     /// Deletes what writers have left that were killed before their rename.
@@ -224,10 +203,4 @@ impl Locked<'_> {
         let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
         Ok(files::append_line(&self.store.journal_path(), &record.render(), durability)?)
     }
-}
-
-/// A progress file without some notes and with others.
-fn edited(text: &[u8], retracted: &[Note], added: &[Note]) -> Vec<u8> {
-    let text = retracted.iter().fold(text.to_vec(), |text, note| progress::retract(&text, note));
-    added.iter().fold(text, |text, note| progress::add(&text, note))
 }

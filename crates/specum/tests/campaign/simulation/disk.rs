@@ -1,10 +1,12 @@
 //! The files of a spec, in memory, and how they are written: the order of
 //! `specum::store`, with a machine that can die before every single write.
 
+use std::convert::Infallible;
+
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
-use specum_core::machine::{Effect, Step};
-use specum_core::progress::{self, Note};
+use specum_core::machine::Step;
+use specum_core::progress;
 use specum_core::state;
 use specum_core::tasks::TaskEdit;
 
@@ -43,7 +45,7 @@ impl Disk {
         mut changes: Changes,
     ) -> Result<(), Died> {
         if !changes.notes.is_empty() || !changes.retracted.is_empty() {
-            let after = edited(&self.progress, &changes.retracted, &changes.notes);
+            let after = progress::edited(&self.progress, &changes.retracted, &changes.notes);
             changes.progress = Some(BeforeAndAfter {
                 before: Digest::of(&self.progress).hex(),
                 after: Digest::of(&after).hex(),
@@ -91,7 +93,8 @@ impl Disk {
             let now = Digest::of(&self.progress).hex();
             if now != digests.after {
                 self.live()?;
-                self.progress = edited(&self.progress, &changes.retracted, &changes.notes);
+                self.progress =
+                    progress::edited(&self.progress, &changes.retracted, &changes.notes);
             }
         }
         match &changes.state {
@@ -136,28 +139,10 @@ impl Disk {
     }
 }
 
-/// What a step of the machine does to the files.
+/// What a step of the machine does to the files; nobody leaves notes here.
 pub(crate) fn changes(step: &Step) -> Changes {
-    let mut changes = Changes {
-        state: match &step.state {
-            Some(state) => StateChange::Write(state.to_object()),
-            None => StateChange::Delete,
-        },
-        ..Changes::default()
-    };
-    for effect in &step.effects {
-        match effect {
-            Effect::Edit(edit) => changes.tasks.push(edit.clone()),
-            Effect::Note(note) => changes.notes.push(note.clone()),
-            Effect::MergeParts(_) | Effect::Signal(_) => {}
-        }
-    }
-    changes
-}
-
-fn edited(text: &[u8], retracted: &[Note], added: &[Note]) -> Vec<u8> {
-    let text = retracted.iter().fold(text.to_vec(), |text, note| progress::retract(&text, note));
-    added.iter().fold(text, |text, note| progress::add(&text, note))
+    let none = |_| Ok::<_, Infallible>(None);
+    step.changes(none).unwrap_or_else(|never| match never {})
 }
 
 /// The end of a journal, long enough for its last record.
