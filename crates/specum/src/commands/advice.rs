@@ -156,13 +156,14 @@ fn in_project(project: &Project) -> Advice {
 fn choose(specs: &[Spec], why: &str) -> Advice {
     let advice = stands(format!("{why} There {}.", counted(specs.len(), "spec")));
     specs.iter().take(5).fold(advice, |advice, spec| {
-        let open = Store::of(spec).read_tasks().ok().flatten().map(|tasks| {
+        let counts = Store::of(spec).read_tasks().ok().flatten().map(|tasks| {
             let file = TaskFile::scan(&tasks);
-            file.done_count() < file.tasks.len()
+            (file.done_count(), file.tasks.len())
         });
-        let state = match open {
-            Some(true) => "makes it active; it has open tasks",
-            Some(false) => "makes it active; nothing in it is open",
+        let state = match counts {
+            Some((_, 0)) => "makes it active; its tasks.md has no tasks yet",
+            Some((done, all)) if done < all => "makes it active; it has open tasks",
+            Some(_) => "makes it active; nothing in it is open",
             None => "makes it active; it has no tasks.md yet",
         };
         advice.step(format!("specum switch {}", spec.name), state)
