@@ -40,7 +40,10 @@ fn a_torn_end_costs_its_own_line(bytes: &[u8], records: &[Record]) {
         let line = b"{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n";
         let ending: &[u8] = if torn.is_empty() || torn.ends_with(b"\n") { b"" } else { b"\n" };
         let longer = journal::parse(&[torn, ending, line].concat());
-        assert_eq!(longer.last().map(|last| &last.entry), Some(&journal::Entry::Paused));
+        assert_eq!(
+            longer.last().map(|last| &last.entry),
+            Some(&journal::Entry::Paused { why: None })
+        );
         assert_eq!(longer[..kept.len()], kept);
     }
 }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 use specum_core::budget::Charge;
+use specum_core::ledger::Ledger;
 use specum_core::machine::{self, Due, Event, Start};
 use specum_core::plan::Scope;
 use specum_core::state::State;
@@ -11,7 +12,7 @@ use specum_core::tasks::{TaskEdit, TaskFile};
 use super::PLAN;
 
 /// The fields that are the kernel's; every other belongs to somebody else.
-const OURS: [&str; 20] = [
+const OURS: [&str; 22] = [
     "formatVersion",
     "phase",
     "taskIndex",
@@ -32,6 +33,8 @@ const OURS: [&str; 20] = [
     "owner",
     "blocked",
     "budget",
+    "pausedFor",
+    "ticks",
 ];
 
 pub fn hold(bytes: &[u8]) {
@@ -85,13 +88,15 @@ fn the_loop_goes_on(state: &State) {
         Event::TakeBack { index: 1, attempt: u64::MAX, reason: "no commit".into() },
         Event::Charge { charge, millis: u64::MAX },
         Event::Charge { charge, millis: 1 },
-        Event::Pause,
+        Event::Pause { why: Some("a reason".into()) },
+        Event::Wait { index: 0, reason: "a question".into() },
+        Event::Follow { renames: vec![], settled: vec!["1.1".into()] },
         Event::Resume,
         Event::Release { millis: 1 },
     ];
     let mut state = state.clone();
     for event in events {
-        if let Due::Work(unit) = machine::due(&state, &file, &Scope::all(5)) {
+        if let Due::Work(unit) = machine::due(&state, &file, &Scope::all(5), &Ledger::default()) {
             assert!(unit.tasks().iter().all(|&index| !file.tasks[index].done));
         }
         for task in &file.tasks {
@@ -100,7 +105,7 @@ fn the_loop_goes_on(state: &State) {
             }
         }
         let is_about_the_plan =
-            !matches!(event, Event::Charge { .. } | Event::Release { .. } | Event::Pause);
+            !matches!(event, Event::Charge { .. } | Event::Release { .. } | Event::Pause { .. });
         let before = state.total_tasks;
         let step = machine::step(&state, &file, event);
         state = survives(step.state.as_ref().expect("none of these ends the loop"));

@@ -111,6 +111,19 @@ pub enum RunEvent {
         /// What does not fit.
         reasons: Vec<String>,
     },
+    /// An attempt has neither passed nor failed: its task was removed, or its
+    /// check was changed, and a person is asked. Its work is kept.
+    Waits {
+        /// The task.
+        task: TaskKey,
+        /// From 1.
+        attempt: u64,
+        /// What a person is asked.
+        question: String,
+        /// The reference that holds the work, if there is any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept: Option<String>,
+    },
     /// A task has used its attempts and was given a fix task.
     FixAdded {
         /// The task that keeps failing.
@@ -165,6 +178,11 @@ pub enum Outcome {
     ChosenDone,
     /// A person paused it.
     Paused,
+    /// What is left waits for a person's word on changes of the plan.
+    Waits {
+        /// What is asked.
+        why: String,
+    },
     /// A person ended the loop.
     Cancelled,
     /// Somebody else works the spec by now.
@@ -205,6 +223,7 @@ impl fmt::Display for Outcome {
             Outcome::Complete => f.write_str("complete"),
             Outcome::ChosenDone => f.write_str("the chosen tasks are done"),
             Outcome::Paused => f.write_str("paused"),
+            Outcome::Waits { why } => write!(f, "waiting for a person: {why}"),
             Outcome::Cancelled => f.write_str("cancelled"),
             Outcome::TakenOver => f.write_str("taken over by somebody else"),
             Outcome::Blocked { why } => write!(f, "blocked: {why}"),

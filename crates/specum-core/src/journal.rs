@@ -6,11 +6,15 @@
 //! is the last record of the journal was interrupted and is completed from
 //! here. Every change can be made twice without harm.
 
+mod rename;
+
 use std::collections::BTreeMap;
 
+pub use self::rename::follow_renames;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ledger::{PlanEdit, Planned};
 use crate::progress::Note;
 use crate::tasks::{TaskEdit, TaskKey};
 
@@ -42,6 +46,37 @@ pub enum Entry {
         tasks: usize,
         /// How many of them were open.
         open: usize,
+        /// The plan as the loop found it, if the loop is new.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        plan: Vec<Planned>,
+    },
+    /// The plan differs from the one on record.
+    PlanChanged {
+        /// In what.
+        edits: Vec<PlanEdit>,
+    },
+    /// A person says that a task is done. Nothing was checked.
+    Ticked {
+        /// The task.
+        task: TaskKey,
+    },
+    /// A person agrees to a change of the plan that waited for it.
+    Accepted {
+        /// The task.
+        task: TaskKey,
+    },
+    /// An attempt ended without a verdict: its check on record failed while
+    /// another one waits for a person's word, or its task was removed.
+    Waits {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// What a person is asked.
+        reasons: Vec<String>,
+        /// The end of the check's output.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        output: String,
     },
     /// An attempt began.
     Opened {
@@ -61,9 +96,14 @@ pub enum Entry {
         /// The branch; absent when HEAD is detached or there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
-        /// Which boxes were ticked, as [`crate::tasks::TaskFile::ticks`] says it.
+        /// What tells the attempt from every other, whatever its task is called
+        /// by now.
         #[serde(default, skip_serializing_if = "String::is_empty")]
-        ticks: String,
+        id: String,
+        /// What its task was called then, if it is called otherwise now. Never
+        /// written: a reader that follows the plan's edits fills it in.
+        #[serde(skip)]
+        was: Option<String>,
     },
     /// A sub-agent of a host works the attempt.
     Delegated {
@@ -82,6 +122,26 @@ pub enum Entry {
         attempt: u64,
         /// The end of what it said.
         result: String,
+    },
+    /// A call of a sub-agent has come back without a result.
+    Returned {
+        /// The task.
+        task: TaskKey,
+        /// The host's id of the call.
+        tool_use_id: String,
+    },
+    /// The verdicts on these attempts, and what is next, were told to the
+    /// coordinator.
+    Told {
+        /// The tasks, by name.
+        tasks: Vec<String>,
+    },
+    /// An executor has changed files after its verdict.
+    Late {
+        /// The task.
+        task: TaskKey,
+        /// The files.
+        changed: Vec<String>,
     },
     /// An executor was told what is missing and works on in the same attempt.
     SentBack {
@@ -150,10 +210,6 @@ pub enum Entry {
     RunStarted {
         /// The agents, in the order in which they are asked.
         agents: Vec<String>,
-        /// Which boxes were ticked: those a person may have ticked while nobody
-        /// was at work.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        ticks: String,
     },
     /// Boxes that an agent ticked whom nobody got to judge are open again.
     Unticked {
@@ -293,8 +349,12 @@ pub enum Entry {
     /// A batch ended without a verdict: a person had ticked or removed what was
     /// left of it.
     BatchEnded,
-    /// A person stopped the loop for a while.
-    Paused,
+    /// The loop was stopped for a while.
+    Paused {
+        /// Why, if it was not a person's wish.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// A person let the loop go on.
     Resumed,
     /// The session that worked the spec has ended.
@@ -316,11 +376,16 @@ pub enum Entry {
     Unknown,
 }
 
-impl Entry {
-    /// The task it is about, if it is about one.
-    pub fn task(&self) -> Option<&TaskKey> {
-        match self {
+/// The task of an entry, borrowed as the entry is.
+macro_rules! task_of {
+    ($entry:expr) => {
+        match $entry {
             Entry::Opened { task, .. }
+            | Entry::Ticked { task }
+            | Entry::Accepted { task }
+            | Entry::Waits { task, .. }
+            | Entry::Returned { task, .. }
+            | Entry::Late { task, .. }
             | Entry::Delegated { task, .. }
             | Entry::Reported { task, .. }
             | Entry::SentBack { task, .. }
@@ -336,13 +401,15 @@ impl Entry {
             | Entry::Cleared { task, .. }
             | Entry::Committed { task, .. } => Some(task),
             Entry::Started { .. }
+            | Entry::PlanChanged { .. }
             | Entry::RunStarted { .. }
+            | Entry::Told { .. }
             | Entry::Unticked { .. }
             | Entry::RunEnded { .. }
             | Entry::Waited { .. }
             | Entry::AgentChanged { .. }
             | Entry::BatchEnded
-            | Entry::Paused
+            | Entry::Paused { .. }
             | Entry::Resumed
             | Entry::Released { .. }
             | Entry::Cancelled
@@ -350,6 +417,18 @@ impl Entry {
             | Entry::Done
             | Entry::Unknown => None,
         }
+    };
+}
+
+impl Entry {
+    /// The task it is about, if it is about one.
+    pub fn task(&self) -> Option<&TaskKey> {
+        task_of!(self)
+    }
+
+    /// The same, to be changed.
+    fn task_mut(&mut self) -> Option<&mut TaskKey> {
+        task_of!(self)
     }
 }
 
@@ -458,7 +537,7 @@ mod tests {
 
     #[test]
     fn only_a_transaction_at_the_end_is_unfinished() {
-        let begun = record(Entry::Paused, Some(Changes::default())).render();
+        let begun = record(Entry::Paused { why: None }, Some(Changes::default())).render();
         let done = record(Entry::Done, None).render();
         assert!(unfinished(&begun).is_some());
         assert!(unfinished(&[begun.as_slice(), &done].concat()).is_none());
@@ -471,7 +550,7 @@ mod tests {
     fn torn_and_newer_lines_do_not_hide_the_others() {
         let text = b"{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n{\"v\":1,\"at\"\n{\"v\":9,\"at\":\"\",\"event\":\"from-the-future\",\"x\":1}\n\xff\xfe\n{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}";
         let entries: Vec<Entry> = parse(text).into_iter().map(|r| r.entry).collect();
-        assert_eq!(entries, [Entry::Paused, Entry::Unknown, Entry::Resumed]);
+        assert_eq!(entries, [Entry::Paused { why: None }, Entry::Unknown, Entry::Resumed]);
     }
 
     proptest::proptest! {

@@ -32,6 +32,7 @@ pub mod event;
 pub mod guard;
 pub mod hook;
 pub mod journal;
+pub mod ledger;
 pub mod line;
 pub mod machine;
 pub mod plan;

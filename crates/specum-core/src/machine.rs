@@ -10,11 +10,12 @@ mod mend;
 
 use std::collections::BTreeMap;
 
+use crate::ledger::{Ledger, OnRecord};
 use crate::line;
-use crate::plan::{self, Scope, Unit};
+use crate::plan::{self, Readiness, Scope, Unit};
 use crate::progress::{Note, Section};
 use crate::state::{self, Owner, ParallelGroup, Phase, State, Status, TaskResult};
-use crate::tasks::{TaskEdit, TaskFile, short_title};
+use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
 
 pub use self::event::{Effect, Event, Signal, Start, Step};
 
@@ -35,6 +36,8 @@ pub enum Due {
     Capped,
     /// Nothing: a cap on tokens, dollars or time is reached, this one.
     Spent(String),
+    /// Nothing: what is left waits for a person's word on these changes.
+    Waits(Vec<String>),
     /// Nothing: the tasks that were asked for are done, others are open.
     ChosenDone,
     /// Nothing: every box is ticked.
@@ -43,18 +46,19 @@ pub enum Due {
 
 /// The next unit of work, whether or not it may be begun.
 pub fn unit(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Unit {
-    plan::next(file, scope, |task| {
-        state.result_of(task.index, &task.name()).is_some_and(|result| result.set_aside > 0)
+    plan::next(file, scope, |task| match state.result_of(task.index, &task.name()) {
+        Some(result) if result.waits => Readiness::Waits,
+        Some(result) if result.set_aside > 0 => Readiness::Alone,
+        _ => Readiness::Ready,
     })
 }
 
-/// What is to be worked now.
-pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Due {
+/// What is to be worked now. The ledger says what waits for a person.
+pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -> Due {
     // Completion first: a loop that finished with its last allowed attempt has
     // finished.
     match unit(state, file, scope) {
-        Unit::Complete if plan::current(&file.tasks).is_some() => Due::ChosenDone,
-        Unit::Complete => Due::Complete,
+        Unit::Complete => nothing_due(state, file, scope, ledger),
         _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
         _ if state.awaiting_approval => Due::Paused,
         _ if state.global_iteration >= state.max_global_iterations => Due::Capped,
@@ -62,6 +66,23 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Due {
             Some(why) => Due::Spent(why),
             None => Due::Work(within(unit, state.max_global_iterations - state.global_iteration)),
         },
+    }
+}
+
+/// Why nothing is due: all is done, or a person is asked.
+fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -> Due {
+    let waits =
+        |task: &Task| state.result_of(task.index, &task.name()).is_some_and(|result| result.waits);
+    let waiting = file.open().filter(|task| scope.holds(task) && waits(task));
+    let waiting = waiting.filter_map(|task| ledger.task(&task.name()));
+    let removed = ledger.removals().filter(|_| scope.only.is_empty());
+    let questions: Vec<String> = waiting.chain(removed).filter_map(OnRecord::question).collect();
+    if !questions.is_empty() {
+        return Due::Waits(questions);
+    }
+    match plan::current(&file.tasks) {
+        Some(_) => Due::ChosenDone,
+        None => Due::Complete,
     }
 }
 
@@ -99,6 +120,9 @@ fn within(unit: Unit, left: u64) -> Unit {
 /// Moves the loop one event forward.
 pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
     let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new() };
+    if let Event::Follow { renames, .. } = &event {
+        loop_.rename(renames);
+    }
     loop_.realign();
     let ends = match event {
         Event::Start(start) => loop_.start(start),
@@ -107,6 +131,9 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
         Event::Fail { index, reason } => loop_.fail(index, &reason),
         Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
         Event::SetAside { index, reason } => loop_.set_aside(index, &reason),
+        Event::Wait { index, reason } => loop_.wait(index, &reason),
+        Event::Tick { index } => loop_.tick(index),
+        Event::Follow { settled, .. } => loop_.settle_questions(&settled),
         Event::Charge { charge, millis } => {
             let mut state = state.clone();
             state.budget.spend(&charge);
@@ -119,9 +146,10 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             state.owner = None;
             Goes::BesideThePlan(Box::new(state))
         }
-        Event::Pause => {
+        Event::Pause { why } => {
             let mut state = state.clone();
             state.awaiting_approval = true;
+            state.paused_for = why;
             Goes::BesideThePlan(Box::new(state))
         }
         Event::Resume => loop_.resume(),
@@ -171,6 +199,7 @@ impl Loop<'_> {
         let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
         state.awaiting_approval = state.blocked.is_some();
+        state.paused_for = None;
         state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
         state.recovery_mode = start.recovery_mode.unwrap_or(state.recovery_mode);
         state.driver = start.driver;
@@ -290,8 +319,65 @@ impl Loop<'_> {
         Goes::On
     }
 
+    /// The task waits for a person, the loop goes on with others. No failed
+    /// attempt, but one towards the cap of the loop.
+    fn wait(&mut self, index: usize, reason: &str) -> Goes {
+        let (attempts, reason) = (self.attempts(index), one_line(reason));
+        self.state.global_iteration = state::one_more(self.state.global_iteration);
+        if self.file.tasks[index].done {
+            self.effects.push(Effect::Edit(TaskEdit::Untick(self.file.tasks[index].key())));
+        }
+        let name = self.file.tasks[index].name();
+        self.note(Section::Blockers, format!("- {name} waits: {reason}"));
+        self.record(index, Status::Failed, None, attempts);
+        if let Some(result) = self.state.task_results.get_mut(&index) {
+            result.waits = true;
+        }
+        if self.end_batch_if_resolved() {
+            self.effects.push(Effect::Signal(Signal::BatchComplete));
+        }
+        Goes::On
+    }
+
+    fn tick(&mut self, index: usize) -> Goes {
+        let task = &self.file.tasks[index];
+        self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
+        let (name, title) = (task.name(), short_title(&task.title));
+        self.note(Section::Completed, format!("- {name} {title} (ticked by you, not checked)"));
+        self.forget(index);
+        Goes::On
+    }
+
+    /// Lets the state follow tasks that are called otherwise now.
+    fn rename(&mut self, renames: &[(String, TaskKey)]) {
+        let now = |id: &str| renames.iter().find(|(from, _)| from == id).map(|(_, to)| &to.id);
+        for result in self.state.task_results.values_mut() {
+            if let Some(id) = now(&result.id) {
+                result.id.clone_from(id);
+            }
+        }
+        for fixes in self.state.fix_task_map.values_mut() {
+            for fix in &mut fixes.fix_task_ids {
+                if let Some(id) = now(fix) {
+                    fix.clone_from(id);
+                }
+            }
+        }
+    }
+
+    /// Nobody waits any more for an answer about these tasks.
+    fn settle_questions(&mut self, settled: &[String]) -> Goes {
+        for result in self.state.task_results.values_mut() {
+            if settled.contains(&result.id) {
+                result.waits = false;
+            }
+        }
+        Goes::On
+    }
+
     fn resume(&mut self) -> Goes {
         self.state.awaiting_approval = false;
+        self.state.paused_for = None;
         if self.state.blocked.take().is_some() {
             // A person has looked at it: one more round for what used its own.
             let cap = self.state.max_task_iterations;
@@ -330,7 +416,7 @@ impl Loop<'_> {
         let id = self.file.tasks[index].name();
         let set_aside = self.times_set_aside(index);
         self.forget(index);
-        let result = TaskResult { status, error, attempts, set_aside, id };
+        let result = TaskResult { status, error, attempts, set_aside, waits: false, id };
         self.state.task_results.insert(index, result);
     }
 
@@ -385,6 +471,7 @@ impl Loop<'_> {
             })
             .collect();
         state.total_tasks = Some(after.tasks.len());
+        state.ticks = Some(after.ticks());
         let current = plan::current(&after.tasks);
         state.task_index = current.unwrap_or(after.tasks.len());
         state.task_iteration = current.map_or(1, |index| {

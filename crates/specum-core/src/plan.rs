@@ -54,13 +54,25 @@ impl Scope {
     }
 }
 
-/// The next unit of work. What is to run `alone` joins no group.
-pub fn next(file: &TaskFile<'_>, scope: &Scope, alone: impl Fn(&Task) -> bool) -> Unit {
-    let Some(index) = first(&file.tasks, |task| scope.holds(task)) else { return Unit::Complete };
+/// What earlier attempts at a task mean for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Nothing.
+    Ready,
+    /// It joins no group.
+    Alone,
+    /// It is not due before a person has answered a question.
+    Waits,
+}
+
+/// The next unit of work, and why some of it may not be what the plan says.
+pub fn next(file: &TaskFile<'_>, scope: &Scope, how: impl Fn(&Task) -> Readiness) -> Unit {
+    let asked_for = |task: &Task| scope.holds(task) && how(task) != Readiness::Waits;
+    let Some(index) = first(&file.tasks, asked_for) else { return Unit::Complete };
     match file.tasks[index].mode() {
         Mode::Verify => Unit::Verify(index),
         Mode::Sequential => Unit::Sequential(index),
-        Mode::Parallel => match group(file, index, scope, alone) {
+        Mode::Parallel => match group(file, index, scope, how) {
             alone if alone.len() < 2 => Unit::Sequential(index),
             group => Unit::Parallel(group),
         },
@@ -98,23 +110,27 @@ fn group(
     file: &TaskFile<'_>,
     start: usize,
     scope: &Scope,
-    alone: impl Fn(&Task) -> bool,
+    how: impl Fn(&Task) -> Readiness,
 ) -> Vec<usize> {
-    if alone(&file.tasks[start]) {
+    if how(&file.tasks[start]) == Readiness::Alone {
         return vec![start];
     }
     let phase = file.tasks[start].phase;
     let mut group = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     for task in &file.tasks[start..] {
-        if task.done || (task.mode() == Mode::Parallel && !scope.holds(task)) {
+        let readiness = how(task);
+        if task.done
+            || readiness == Readiness::Waits
+            || (task.mode() == Mode::Parallel && !scope.holds(task))
+        {
             continue;
         }
         let waits = open_fix_of(&file.tasks, task).is_some();
         let files = file.fields(task).files;
         let shared = files.iter().any(|path| taken.contains(path));
         if group.len() == scope.max_parallel
-            || alone(task)
+            || readiness == Readiness::Alone
             || task.phase != phase
             || task.mode() != Mode::Parallel
             || waits
@@ -133,7 +149,9 @@ mod tests {
     use super::*;
 
     fn unit(text: &str) -> Unit {
-        next(&TaskFile::scan(text.as_bytes()), &Scope::all(DEFAULT_MAX_PARALLEL), |_| false)
+        next(&TaskFile::scan(text.as_bytes()), &Scope::all(DEFAULT_MAX_PARALLEL), |_| {
+            Readiness::Ready
+        })
     }
 
     #[test]
@@ -164,7 +182,8 @@ mod tests {
     #[test]
     fn a_group_has_at_most_max_parallel_tasks() {
         let text: String = (1..9).map(|n| format!("- [ ] 1.{n} [P] t\n")).collect();
-        let at_once = |most| next(&TaskFile::scan(text.as_bytes()), &Scope::all(most), |_| false);
+        let at_once =
+            |most| next(&TaskFile::scan(text.as_bytes()), &Scope::all(most), |_| Readiness::Ready);
         assert_eq!(at_once(3), Unit::Parallel(vec![0, 1, 2]));
         assert_eq!(at_once(1), Unit::Sequential(0));
     }
@@ -175,25 +194,47 @@ mod tests {
         let only = |names: &[&str]| {
             let only = names.iter().map(|&name| name.to_owned()).collect();
             let scope = Scope { only, ..Scope::all(5) };
-            next(&TaskFile::scan(text.as_bytes()), &scope, |_| false)
+            next(&TaskFile::scan(text.as_bytes()), &scope, |_| Readiness::Ready)
         };
         assert_eq!(only(&["1.5", "1.2"]), Unit::Sequential(1));
         assert_eq!(only(&["1.2", "1.4"]), Unit::Parallel(vec![1, 3]));
         assert_eq!(only(&["9.9"]), Unit::Complete);
         let fix = "- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.2.1 [FIX 1.2] c\n";
         let scope = Scope { only: vec!["1.2".into()], ..Scope::all(5) };
-        assert_eq!(next(&TaskFile::scan(fix.as_bytes()), &scope, |_| false), Unit::Sequential(2));
+        assert_eq!(
+            next(&TaskFile::scan(fix.as_bytes()), &scope, |_| Readiness::Ready),
+            Unit::Sequential(2)
+        );
     }
 
     #[test]
     fn what_runs_alone_joins_no_group() {
         let text = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n";
         let with_alone = |name: &str| {
-            next(&TaskFile::scan(text.as_bytes()), &Scope::all(5), |task| task.name() == name)
+            next(&TaskFile::scan(text.as_bytes()), &Scope::all(5), |task| match task.name() {
+                other if other != name => Readiness::Ready,
+                _ => Readiness::Alone,
+            })
         };
         assert_eq!(with_alone("1.1"), Unit::Sequential(0));
         assert_eq!(with_alone("1.2"), Unit::Sequential(0));
         assert_eq!(with_alone("1.3"), Unit::Parallel(vec![0, 1]));
+    }
+
+    #[test]
+    fn what_waits_is_passed_over() {
+        let waits = |text: &str, names: &[&str]| {
+            next(&TaskFile::scan(text.as_bytes()), &Scope::all(5), |task| {
+                match names.contains(&task.name().as_str()) {
+                    true => Readiness::Waits,
+                    false => Readiness::Ready,
+                }
+            })
+        };
+        let text = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n";
+        assert_eq!(waits(text, &["1.1"]), Unit::Parallel(vec![1, 2]));
+        assert_eq!(waits(text, &["1.2"]), Unit::Parallel(vec![0, 2]));
+        assert_eq!(waits(text, &["1.1", "1.2", "1.3"]), Unit::Complete);
     }
 
     #[test]

@@ -240,6 +240,9 @@ pub fn waiting(due: &Due) -> String {
                 "Blocked: {reason}\nMend it, then `specum resume` gives the task another round."
             )
         }
+        Due::Waits(questions) => {
+            format!("Waiting for a person:\n- {}", questions.join("\n- "))
+        }
         Due::Capped => {
             "All attempts are used. Look into .progress.md, then `specum implement` goes on, or \
              `specum run --max-global-iterations` with a higher cap."

@@ -168,8 +168,16 @@ pub struct TaskResult {
         deserialize_with = "count"
     )]
     pub set_aside: u64,
+    /// Whether the task waits for a person to accept a change of its check, and
+    /// is not due until then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// The task's name. Positions shift when a task is inserted; names do not.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "crate::tasks::name_of_any_version"
+    )]
     pub id: String,
 }
 
@@ -240,6 +248,12 @@ pub struct State {
     pub owner: Option<Owner>,
     /// Why the loop cannot go on by itself.
     pub blocked: Option<String>,
+    /// Why the loop was paused, if nobody but specum wanted it.
+    pub paused_for: Option<String>,
+    /// Which boxes were ticked when the state was written, as
+    /// [`crate::tasks::TaskFile::ticks`] says it: whoever finds the same needs
+    /// not ask the journal whether the ticks count.
+    pub ticks: Option<String>,
     /// Caps and expenses.
     pub budget: Budget,
     pub format_version: u64,
@@ -323,6 +337,8 @@ impl State {
             },
             owner: read.typed("owner")?,
             blocked: read.text("blocked")?.map(str::to_owned),
+            paused_for: read.text("pausedFor")?.map(str::to_owned),
+            ticks: read.text("ticks")?.map(str::to_owned),
             budget: read.typed("budget")?.unwrap_or_default(),
             format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
             found,
@@ -385,6 +401,8 @@ impl State {
             ("driver", Some(json(driver))),
             ("owner", self.owner.as_ref().map(json)),
             ("blocked", self.blocked.as_ref().map(json)),
+            ("pausedFor", self.paused_for.as_ref().map(json)),
+            ("ticks", self.ticks.as_ref().map(json)),
             ("budget", (self.budget != Budget::default()).then(|| json(&self.budget))),
         ]
     }

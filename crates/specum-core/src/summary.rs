@@ -42,6 +42,15 @@ pub struct Summary {
     pub spent: Spent,
     /// The tasks that are ticked although nothing could be run to prove it.
     pub unverified: Vec<String>,
+    /// The tasks that a person ticked; nothing was checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_person: Vec<String>,
+    /// What a person is asked about changes of the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
+    /// Boxes that were ticked without a verdict, and opened again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unticked: Vec<String>,
     /// Files that were changed by a task which does not name them.
     pub outside: Vec<Outside>,
     /// Work that was taken out of the tree and kept.
@@ -157,6 +166,8 @@ pub enum AttemptResult {
     Failed,
     /// Its work did not fit on top of the others'.
     SetAside,
+    /// A person is asked before it can have a verdict.
+    Waits,
 }
 
 /// What agents used. `None` is not zero: nobody has said.

@@ -89,7 +89,8 @@ pub enum Mode {
 /// What identifies a task while people edit the file around it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskKey {
-    /// Its id, or the position written as `#3` in a file without ids.
+    /// Its id, or its place written as `no.3` in a file without ids.
+    #[serde(deserialize_with = "name_of_any_version")]
     pub id: String,
     /// Its title.
     pub title: String,
@@ -107,10 +108,10 @@ pub enum Found {
 }
 
 impl Task {
-    /// The name people and maps use: the id, or `#3` for the third task of a
-    /// file without ids.
+    /// The name people and records use: the id, or `no.3` for the third task of
+    /// a file without ids. No shell needs quotes for it, and no id looks so.
     pub fn name(&self) -> String {
-        self.id.clone().unwrap_or_else(|| format!("#{}", self.index + 1))
+        self.id.clone().unwrap_or_else(|| format!("{PLACE}{}", self.index + 1))
     }
 
     /// How the task is to be worked.
@@ -138,6 +139,27 @@ impl Task {
     pub fn key(&self) -> TaskKey {
         TaskKey { id: self.name(), title: self.title.clone() }
     }
+}
+
+/// What the name of a task begins with that has only its place.
+const PLACE: &str = "no.";
+
+impl TaskKey {
+    /// The place of a task, from 1, if that is its name.
+    pub fn place(&self) -> Option<usize> {
+        self.id.strip_prefix(PLACE)?.parse().ok()
+    }
+}
+
+/// A task's name from a file: earlier versions wrote a place as `#3`.
+pub(crate) fn name_of_any_version<'de, D: serde::Deserializer<'de>>(
+    source: D,
+) -> Result<String, D::Error> {
+    let name = <String as serde::Deserialize>::deserialize(source)?;
+    Ok(match name.strip_prefix('#') {
+        Some(place) => format!("{PLACE}{place}"),
+        None => name,
+    })
 }
 
 impl<'a> TaskFile<'a> {
@@ -191,48 +213,15 @@ impl<'a> TaskFile<'a> {
         })
     }
 
-    /// The tasks that are ticked now and were open when [`ticks`](Self::ticks)
-    /// was taken. None if tasks came, went or changed places meanwhile: then a
-    /// person is at work, and positions say nothing.
-    pub fn ticked_since(&self, ticks: &str) -> Vec<&Task> {
-        let (ticks, order) = ticks.split_once('~').unwrap_or((ticks, ""));
-        if !order.is_empty() && order != self.order().hex() {
-            return Vec::new();
-        }
-        let mut before = Vec::new();
-        let mut mark = None;
-        let mut count = 0_usize;
-        for c in ticks.chars().chain(['.']) {
-            match c.to_digit(10) {
-                Some(digit) => count = count.saturating_mul(10).saturating_add(digit as usize),
-                None => {
-                    let fits = count <= self.tasks.len();
-                    before.extend(
-                        mark.into_iter()
-                            .flat_map(|m| std::iter::repeat_n(m, if fits { count } else { 0 })),
-                    );
-                    (mark, count) = (Some(c == 'x'), 0);
-                }
-            }
-        }
-        if before.len() != self.tasks.len() {
-            return Vec::new();
-        }
-        self.tasks
-            .iter()
-            .zip(before)
-            .filter(|(task, was)| task.done && !was)
-            .map(|(task, _)| task)
-            .collect()
-    }
-
-    /// The task a person names: by id (`1.2`), by name (`#3`) or by 0-based
-    /// index. In a file whose ids are bare numbers the id wins.
+    /// The task a person names: by id (`1.2`) or by its place (`no.3`), or, in a
+    /// file with ids, by 0-based index. Without ids a bare number could mean
+    /// either count, so it means nothing.
     pub fn by_address(&self, address: &str) -> Option<&Task> {
+        let index = || address.parse().ok().filter(|_| self.has_ids);
         self.tasks
             .iter()
             .find(|task| task.name() == address)
-            .or_else(|| address.parse().ok().and_then(|index: usize| self.tasks.get(index)))
+            .or_else(|| index().and_then(|index: usize| self.tasks.get(index)))
     }
 
     /// Finds a task again after the file may have been edited.
@@ -250,7 +239,7 @@ impl<'a> TaskFile<'a> {
                 None => Found::Gone,
             };
         }
-        let before: usize = key.id.trim_start_matches('#').parse().unwrap_or(1);
+        let before = key.place().unwrap_or(1);
         self.tasks
             .iter()
             .filter(|task| task.title == key.title)
@@ -274,16 +263,19 @@ impl<'a> TaskFile<'a> {
         edit::insertion(self.text, task.block.end, block)
     }
 
-    /// Whether a block is the same but for its own tick.
-    pub fn same_but_for_tick(before: &[u8], after: &[u8]) -> bool {
-        let unticked = |block: &[u8]| {
-            let mut text = block.trim_ascii_end().to_vec();
-            if let Some(task) = TaskFile::scan(block).tasks.first() {
-                text[task.mark] = b' ';
+    /// A digest of what a task asks for: its title and the lines below it, but
+    /// neither its id nor any tick. Two tasks of the same content are the same
+    /// work.
+    pub fn content(&self, task: &Task) -> Digest {
+        let below = line::lines(self.block(task)).skip(1);
+        below.fold(Digest::of(task.title.as_bytes()), |digest, line| {
+            let text = line.text.trim_ascii_end();
+            let digest = digest.with(b"\n");
+            match scan::mark_of(text) {
+                Some(mark) => digest.with(&text[..mark]).with(b" ").with(&text[mark + 1..]),
+                None => digest.with(text),
             }
-            text
-        };
-        unticked(before) == unticked(after)
+        })
     }
 }
 

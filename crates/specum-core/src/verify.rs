@@ -1,11 +1,11 @@
 //! What counts as done: evidence in, verdict out.
 //!
-//! Six layers look at the same attempt. All are evaluated and all failures are
+//! Five layers look at the same attempt. All are evaluated and all failures are
 //! reported together, so that the next attempt hears everything at once.
 
 use crate::claim;
 use crate::line;
-use crate::tasks::{Expectation, TaskFile};
+use crate::tasks::Expectation;
 
 /// Who was asked, and so what is to be said at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +33,6 @@ pub struct Evidence<'a> {
     pub role: Role,
     /// What was said at the end.
     pub result: &'a str,
-    /// The task's block when the attempt began.
-    pub block_before: &'a [u8],
-    /// The task's block now; `None` when it is gone.
-    pub block_after: Option<&'a [u8]>,
     /// What became of the Verify command.
     pub check: CheckRun,
     /// The paths the task names.
@@ -91,18 +87,16 @@ pub enum CommitRun {
     Refused(String),
 }
 
-/// One of those that can refuse. The sixth only names files outside `Files`.
+/// One of those that can refuse. The fifth only names files outside `Files`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     /// 1: no claim beside an admission.
     Contradiction,
     /// 2: nothing left uncommitted.
     Uncommitted,
-    /// 3: the block is as it stood.
-    Checkmark,
-    /// 4: the executor said so.
+    /// 3: the executor said so.
     Signal,
-    /// 5: the command succeeds.
+    /// 4: the command succeeds.
     Verify,
 }
 
@@ -112,7 +106,6 @@ impl Layer {
         match self {
             Layer::Contradiction => "contradiction",
             Layer::Uncommitted => "uncommitted",
-            Layer::Checkmark => "checkmark",
             Layer::Signal => "no-signal",
             Layer::Verify => "verify",
         }
@@ -163,7 +156,6 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let layers = [
         (Layer::Contradiction, contradiction(evidence)),
         (Layer::Uncommitted, uncommitted(evidence)),
-        (Layer::Checkmark, checkmark(evidence)),
         (Layer::Signal, signal(evidence)),
         (Layer::Verify, verify(evidence)),
     ];
@@ -254,16 +246,6 @@ fn left_by(commit: &CommitRun) -> Option<String> {
     }
 }
 
-fn checkmark(evidence: &Evidence<'_>) -> Option<String> {
-    match evidence.block_after {
-        None => Some("the task is gone from tasks.md".into()),
-        Some(after) if !TaskFile::same_but_for_tick(evidence.block_before, after) => {
-            Some("the task's text in tasks.md was changed during the attempt".into())
-        }
-        Some(_) => None,
-    }
-}
-
 fn signal(evidence: &Evidence<'_>) -> Option<String> {
     let word = evidence.role.signal();
     (!claim::claims(evidence.result, word))
@@ -274,7 +256,7 @@ fn verify(evidence: &Evidence<'_>) -> Option<String> {
     failed_check(&evidence.check)
 }
 
-/// The fifth layer alone: why a check has failed, if it has.
+/// The fourth layer alone: why a check has failed, if it has.
 pub fn failed_check(check: &CheckRun) -> Option<String> {
     let CheckRun::Ran { command, ended, expect, stdout, .. } = check else { return None };
     let command = line::head(command.lines().next().unwrap_or_default(), 120);
@@ -317,14 +299,10 @@ fn covers(pattern: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
-    const BLOCK: &[u8] = b"- [ ] 1.1 a\n  - **Verify**: `make`\n";
-
     fn evidence(result: &str) -> Evidence<'_> {
         Evidence {
             role: Role::Executor,
             result,
-            block_before: BLOCK,
-            block_after: Some(BLOCK),
             check: ran(Ended::Code(0)),
             files: &[],
             changed: &[],
@@ -355,13 +333,11 @@ mod tests {
     #[test]
     fn all_failures_are_named_together() {
         let mut bad = evidence("The last step requires\nmanual work.\nTASK_COMPLETE");
-        bad.block_after = Some(b"- [x] 1.1 a\n  - **Verify**: `true`\n");
         bad.check = ran(Ended::Code(2));
         bad.commit = CommitRun::Left(vec!["a.rs".into()]);
         insta::assert_snapshot!(judge(&bad).reason().replace("; ", "\n"), @r#"
         CONTRADICTION: claimed complete but the result says "requires manual"
         left uncommitted: a.rs
-        the task's text in tasks.md was changed during the attempt
         `make` ended with code 2
         "#);
     }
@@ -404,15 +380,6 @@ mod tests {
         assert!(!judge(&qa).passed());
         qa.result = "TASK_COMPLETE";
         assert!(!judge(&qa).passed());
-    }
-
-    #[test]
-    fn only_the_own_tick_may_differ_in_the_block() {
-        let mut ticked = evidence("TASK_COMPLETE");
-        ticked.block_after = Some(b"- [x] 1.1 a\n  - **Verify**: `make`\n");
-        assert!(judge(&ticked).passed(), "an executor that ticks its own box is not punished");
-        ticked.block_after = None;
-        assert_eq!(failures(&ticked), ["the task is gone from tasks.md"]);
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod end;
 mod error;
 mod history;
 mod judge;
+mod keep;
 mod open;
+mod review;
 mod tree;
 
 use std::path::Path;
@@ -20,16 +22,19 @@ use std::time::Instant;
 
 use specum_core::check;
 use specum_core::journal::Entry;
+use specum_core::ledger;
 use specum_core::machine::{self, Event, Start};
-use specum_core::plan::{self, Scope};
+use specum_core::plan::{Scope, Unit};
 use specum_core::state::{Owner, State};
 use specum_core::tasks::TaskFile;
 
 pub use self::end::Tried;
 pub use self::error::AttemptError;
 pub use self::history::{Delegation, History, Launched, open_attempt, pending};
-pub use self::judge::{By, Found, Judged, foreign_ticks, without_foreign_ticks};
+pub use self::judge::{By, Found, Judged};
 pub use self::open::{Next, Opened};
+pub(crate) use self::review::{review, take_back};
+pub use self::review::{told, without_ticks};
 use crate::git::{Git, Status};
 use crate::process;
 use crate::project::{Project, Spec};
@@ -48,6 +53,8 @@ pub struct Workspace {
     pub scope: Scope,
     /// The work tree as it was when a commit had just been made.
     after_commit: Mutex<Option<(Instant, Status)>>,
+    /// What reviews of the plan have found, and nobody has told yet.
+    news: Mutex<Vec<String>>,
 }
 
 impl Workspace {
@@ -69,7 +76,8 @@ impl Workspace {
             return Err(AttemptError::CameAlong(file));
         }
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
-        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit: Mutex::default(), spec })
+        let (after_commit, news) = (Mutex::default(), Mutex::default());
+        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit, news, spec })
     }
 
     /// Refuses a plan that cannot be worked, or that has nothing to be worked.
@@ -105,9 +113,12 @@ impl Workspace {
             None => State::new(file.tasks.len()),
         };
         self.refuse_beside_a_run(&state)?;
+        // A loop that is new to us finds the plan as it is; what is ticked counts.
+        let is_new = !self.store.has_state() || !self.ledger()?.has_begun();
+        let plan = if is_new { ledger::beginning(&file) } else { Vec::new() };
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
-        locked.write_step(Entry::Started { tasks: file.tasks.len(), open }, &step)?;
+        locked.write_step(Entry::Started { tasks: file.tasks.len(), open, plan }, &step)?;
         locked.begin_progress()?;
         Ok(locked.read()?)
     }
@@ -134,10 +145,9 @@ impl Workspace {
         let Some(state) = &view.state else { return Ok(Vec::new()) };
         let journal = self.store.read_journal()?;
         let file = view.file();
-        let current = plan::current(&file.tasks).map(|index| file.tasks[index].key());
-        let open = match current {
-            Some(key) if state.parallel_group.is_none() => {
-                open_attempt(&journal, &key).into_iter().collect()
+        let open = match machine::unit(state, &file, &self.scope) {
+            Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
+                open_attempt(&journal, &file.tasks[index].key()).into_iter().collect()
             }
             _ => history::running(state, &file, &journal),
         };
@@ -213,10 +223,17 @@ impl Workspace {
             return Err(AttemptError::NoLoop(self.spec.name.clone()));
         }
         let file = view.file();
+        let journal = self.store.read_journal()?;
+        // Whoever was told to work on `no.1` means that task, although another
+        // one may stand there by now.
+        let renamed = file.tasks.iter().filter_map(|task| open_attempt(&journal, &task.key()));
+        let mut renamed = renamed.filter(|opened| opened.was.as_deref() == Some(address));
+        if let Some(opened) = renamed.next() {
+            return Ok(opened);
+        }
         let task =
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
-        open_attempt(&self.store.read_journal()?, &task.key())
-            .ok_or_else(|| AttemptError::NotOpen(task.name()))
+        open_attempt(&journal, &task.key()).ok_or_else(|| AttemptError::NotOpen(task.name()))
     }
 }
 

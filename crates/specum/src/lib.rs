@@ -25,6 +25,7 @@ pub mod files;
 pub mod git;
 pub mod hook;
 pub mod logs;
+mod names;
 pub mod owner;
 pub mod plugin;
 pub mod process;

@@ -303,8 +303,7 @@ fn work(
 ) -> Result<Worked, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
-    let ticks = view.file().ticks();
-    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone(), ticks })?;
+    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     reporter.event(&RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),
@@ -313,9 +312,8 @@ fn work(
         agents,
         jobs: workspace.scope.max_parallel,
     });
-    if let Some(text) = lost_commits(workspace)? {
-        reporter.event(&RunEvent::Warning { text });
-    }
+    let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
+    warnings.for_each(|text| reporter.event(&RunEvent::Warning { text }));
     let stop = Stop::default();
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
     let interrupted = line.clone();

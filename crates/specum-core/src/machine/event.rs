@@ -4,7 +4,7 @@ use crate::budget::Charge;
 use crate::journal::{Changes, StateChange};
 use crate::progress::{Note, Section};
 use crate::state::{Driver, Owner, State};
-use crate::tasks::TaskEdit;
+use crate::tasks::{TaskEdit, TaskKey};
 
 /// Something that happened to the loop.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +45,26 @@ pub enum Event {
         /// Why, in one sentence or a few.
         reason: String,
     },
+    /// The check on record failed while another one waits for a person's word:
+    /// the task is not due before that. No failed attempt.
+    Wait {
+        /// The task, by index.
+        index: usize,
+        /// What a person is asked.
+        reason: String,
+    },
+    /// A person says that a task is done.
+    Tick {
+        /// The task, by index.
+        index: usize,
+    },
+    /// The plan was edited, or a person has answered a question about it.
+    Follow {
+        /// The old ids with the new keys of tasks that are called otherwise now.
+        renames: Vec<(String, TaskKey)>,
+        /// The tasks that wait for nobody any more, by id.
+        settled: Vec<String>,
+    },
     /// An agent was started and has ended, or the run has worked for a while.
     Charge {
         /// What it is charged with.
@@ -57,8 +77,11 @@ pub enum Event {
         /// Time worked since the last charge.
         millis: u64,
     },
-    /// A person wants the loop to wait.
-    Pause,
+    /// The loop is to wait for a person.
+    Pause {
+        /// Why, if it is not a person's wish.
+        why: Option<String>,
+    },
     /// A person lets it go on.
     Resume,
     /// Nobody works the batch any more: a person has ticked or removed what was

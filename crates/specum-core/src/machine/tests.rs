@@ -44,7 +44,7 @@ impl World {
     }
 
     fn due(&self) -> Due {
-        due(&self.state, &TaskFile::scan(&self.text), &Scope::all(5))
+        due(&self.state, &TaskFile::scan(&self.text), &Scope::all(5), &Ledger::default())
     }
 
     fn at(&self) -> (usize, u64, u64) {
@@ -353,7 +353,7 @@ fn a_fix_task_waits_for_the_end_of_the_batch() {
 #[test]
 fn pause_waits_and_resume_goes_on() {
     let mut world = World::new(THREE);
-    world.happen(Event::Pause);
+    world.happen(Event::Pause { why: None });
     assert_eq!(world.due(), Due::Paused);
     world.happen(Event::Resume);
     assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
@@ -406,7 +406,7 @@ proptest::proptest! {
                 0 => { world.pass(index); }
                 1 => { world.fail(index); }
                 2 => if let Due::Work(unit) = world.due() { world.happen(Event::Open(unit.tasks().to_vec())); },
-                3 => { world.happen(Event::Pause); }
+                3 => { world.happen(Event::Pause { why: None }); }
                 4 => { world.happen(Event::Resume); }
                 _ => { world.happen(Event::Start(Start::default())); }
             }
@@ -459,7 +459,11 @@ fn what_is_not_about_the_plan_forgets_nothing_while_the_plan_is_gone() {
     let before = world.state.clone();
     let gone = TaskFile::scan(b"");
     let charge = Charge { tokens: Some(100), ..Charge::default() };
-    for event in [Event::Charge { charge, millis: 5 }, Event::Release { millis: 5 }, Event::Pause] {
+    for event in [
+        Event::Charge { charge, millis: 5 },
+        Event::Release { millis: 5 },
+        Event::Pause { why: None },
+    ] {
         let after = step(&before, &gone, event).state.unwrap();
         assert_eq!(after.task_results, before.task_results);
         assert_eq!((after.task_index, after.total_tasks), (before.task_index, before.total_tasks));

@@ -25,7 +25,7 @@ fn prompt(text: &str, notice: Notice) -> String {
         SPEC,
         &state,
         Some(&file),
-        &plan::next(&file, &plan::Scope::all(5), |_| false),
+        &plan::next(&file, &plan::Scope::all(5), |_| plan::Readiness::Ready),
         notice,
     )
 }
@@ -97,7 +97,7 @@ fn it_stays_under_two_kilobytes_beside_the_task() {
                 spec,
                 &State::new(5),
                 Some(&file),
-                &plan::next(&file, &plan::Scope::all(5), |_| false),
+                &plan::next(&file, &plan::Scope::all(5), |_| plan::Readiness::Ready),
                 notice,
             );
             assert!(prompt.len() - text.len() < 2048, "{} {notice:?}", prompt.len() - text.len());

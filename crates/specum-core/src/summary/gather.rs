@@ -8,6 +8,7 @@ use super::{
     AgentChange, Attempt, AttemptResult, Kept, Outside, Spent, Standing, Summary, TaskSummary, Wait,
 };
 use crate::journal::{Changes, Entry, Record, StateChange};
+use crate::ledger::{Ledger, PlanEdit};
 use crate::tasks::{Found, TaskFile, TaskKey};
 
 /// The summary of one loop.
@@ -19,6 +20,8 @@ pub(super) fn gather(records: &[Record], file: &TaskFile<'_>) -> Summary {
     let mut summary = gathering.summary;
     summary.since = records.first().map(|record| record.at.clone());
     summary.until = records.last().map(|record| record.at.clone());
+    let ledger = Ledger::of(records);
+    summary.questions = ledger.questions().collect();
     add_up(&mut summary);
     summary
 }
@@ -58,9 +61,18 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::SentBack { task, attempt, reasons } => {
                 self.attempt(task, *attempt, &record.at).sent_back.extend(reasons.iter().cloned());
             }
-            Entry::Passed { .. } | Entry::Failed { .. } | Entry::SetAside { .. } => {
-                self.judge(record);
+            Entry::Passed { .. }
+            | Entry::Failed { .. }
+            | Entry::SetAside { .. }
+            | Entry::Waits { .. } => self.judge(record),
+            Entry::Ticked { task } => self.summary.by_person.push(task.id.clone()),
+            Entry::PlanChanged { edits } => {
+                self.summary.by_person.extend(edits.iter().filter_map(|edit| match edit {
+                    PlanEdit::Ticked(task) => Some(task.id.clone()),
+                    _ => None,
+                }));
             }
+            Entry::Unticked { tasks } => self.summary.unticked.extend(tasks.iter().cloned()),
             Entry::Charged { .. } => self.charge(record),
             Entry::Committed { task, commit, .. } => {
                 let place = self.place(task);
@@ -134,6 +146,9 @@ impl<'f, 't> Gathering<'f, 't> {
     /// A verdict. A failure may follow a pass of the same attempt: its commit
     /// was refused.
     fn judge(&mut self, record: &Record) {
+        if let Entry::Passed { unticked, .. } | Entry::Failed { unticked, .. } = &record.entry {
+            self.summary.unticked.extend(unticked.iter().cloned());
+        }
         match &record.entry {
             Entry::Passed { task, attempt, unverified, outside, output, millis, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
@@ -156,6 +171,12 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::SetAside { task, attempt, reasons, output } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
                 attempt.result = AttemptResult::SetAside;
+                attempt.reasons.clone_from(reasons);
+                attempt.output.clone_from(output);
+            }
+            Entry::Waits { task, attempt, reasons, output } => {
+                let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.result = AttemptResult::Waits;
                 attempt.reasons.clone_from(reasons);
                 attempt.output.clone_from(output);
             }
@@ -194,7 +215,7 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::Opened { .. } if matches!(standing, Standing::Stopped { .. }) => {
                 *standing = Standing::UnderWay;
             }
-            Entry::Paused => *standing = Standing::Paused,
+            Entry::Paused { .. } => *standing = Standing::Paused,
             Entry::Cancelled => *standing = Standing::Cancelled,
             Entry::Completed { .. } => *standing = Standing::Complete,
             Entry::RunEnded { outcome, .. } => {
@@ -219,6 +240,13 @@ impl<'f, 't> Gathering<'f, 't> {
 
 /// The sums over all tasks.
 fn add_up(summary: &mut Summary) {
+    let Summary { tasks, by_person, unticked, .. } = summary;
+    // What was opened again, or has passed since, is nobody's word any more.
+    by_person.retain(|id| tasks.iter().any(|task| task.id == *id && task.done));
+    for names in [by_person, unticked] {
+        names.sort();
+        names.dedup();
+    }
     for task in &summary.tasks {
         summary.attempts += task.attempts.len();
         summary.millis = summary.millis.saturating_add(task.millis());

@@ -16,7 +16,7 @@ fn records(entries: Vec<Entry>) -> Vec<Record> {
 }
 
 fn started() -> Entry {
-    Entry::Started { tasks: 3, open: 3 }
+    Entry::Started { tasks: 3, open: 3, plan: vec![] }
 }
 
 fn opened(id: &str, attempt: u64) -> Entry {
@@ -27,7 +27,8 @@ fn opened(id: &str, attempt: u64) -> Entry {
         block: String::new(),
         dirty: Default::default(),
         branch: None,
-        ticks: String::new(),
+        id: String::new(),
+        was: None,
     }
 }
 
@@ -117,8 +118,12 @@ fn what_an_earlier_loop_did_is_left_out_and_a_second_start_is_not() {
     for end in [Entry::Cancelled, Entry::Completed { tasks: 3 }] {
         assert_eq!(summary(loops(end)).attempts, 1);
     }
-    assert_eq!(summary(loops(Entry::Paused)).attempts, 2, "the same loop, started again");
-    let mut over = loops(Entry::Paused);
+    assert_eq!(
+        summary(loops(Entry::Paused { why: None })).attempts,
+        2,
+        "the same loop, started again"
+    );
+    let mut over = loops(Entry::Paused { why: None });
     over.extend([Entry::Completed { tasks: 3 }, committed("1.2", "x")]);
     assert_eq!(summary(over).attempts, 2, "a loop that has ended is still the last one");
 }
@@ -151,7 +156,7 @@ fn an_attempt_that_was_begun_again_is_one_and_another_round_is_another() {
 fn set_aside_kept_waited_and_changed_are_told() {
     let summary = summary(vec![
         started(),
-        Entry::RunStarted { agents: vec!["claude".into()], ticks: String::new() },
+        Entry::RunStarted { agents: vec!["claude".into()] },
         opened("1.2", 1),
         charged("1.2", 1, "claude", 7, None),
         Entry::SetAside {
@@ -177,7 +182,7 @@ fn set_aside_kept_waited_and_changed_are_told() {
 #[test]
 fn the_loop_stands_as_the_last_word_about_it_says() {
     let ended = |outcome: &str| Entry::RunEnded { outcome: outcome.into(), millis: 1 };
-    let run = || Entry::RunStarted { agents: Vec::new(), ticks: String::new() };
+    let run = || Entry::RunStarted { agents: Vec::new() };
     let stands = |entries: Vec<Entry>| summary(entries).standing;
     assert_eq!(stands(vec![]), Standing::NotStarted);
     assert_eq!(stands(vec![started()]), Standing::UnderWay);
@@ -187,8 +192,14 @@ fn the_loop_stands_as_the_last_word_about_it_says() {
         stands(vec![started(), run(), ended("capped"), opened("1.1", 1)]),
         Standing::UnderWay
     );
-    assert_eq!(stands(vec![started(), run(), Entry::Paused, ended("paused")]), Standing::Paused);
-    assert_eq!(stands(vec![started(), Entry::Paused, Entry::Resumed]), Standing::UnderWay);
+    assert_eq!(
+        stands(vec![started(), run(), Entry::Paused { why: None }, ended("paused")]),
+        Standing::Paused
+    );
+    assert_eq!(
+        stands(vec![started(), Entry::Paused { why: None }, Entry::Resumed]),
+        Standing::UnderWay
+    );
     assert_eq!(stands(vec![started(), Entry::Cancelled]), Standing::Cancelled);
     let complete = vec![started(), run(), Entry::Completed { tasks: 3 }, ended("complete")];
     assert_eq!(stands(complete), Standing::Complete);
@@ -215,16 +226,16 @@ fn a_blocked_loop_says_why_until_it_is_resumed() {
 fn tasks_that_moved_are_found_and_tasks_that_went_are_kept_at_the_end() {
     let key = |id: &str, title: &str| TaskKey { id: id.into(), title: title.into() };
     let open = |task: TaskKey| match opened("", 1) {
-        Entry::Opened { head, block, dirty, branch, ticks, .. } => {
-            Entry::Opened { task, attempt: 1, head, block, dirty, branch, ticks }
+        Entry::Opened { head, block, dirty, branch, id, was, .. } => {
+            Entry::Opened { task, attempt: 1, head, block, dirty, branch, id, was }
         }
         _ => unreachable!("it is one"),
     };
     let all = records(vec![
         started(),
-        open(key("#1", "b")),
-        open(key("#9", "gone")),
-        failed("#9", 1, "the id is enough"),
+        open(key("no.1", "b")),
+        open(key("no.9", "gone")),
+        failed("no.9", 1, "the id is enough"),
     ]);
     let summary = Summary::of(&all, &TaskFile::scan(b"- [ ] new\n- [ ] b\n"));
     assert_eq!(summary.tasks.len(), 3);

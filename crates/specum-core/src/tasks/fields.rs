@@ -35,6 +35,13 @@ pub enum Check {
     Prose(String),
 }
 
+impl Check {
+    /// The check that such lines of a task ask for.
+    pub fn of_lines(lines: &[u8]) -> Option<Check> {
+        parse(&[b"- [ ] x\n", lines].concat()).verify
+    }
+}
+
 /// `returns N` or `shows N` behind a Verify command: the output must be `N`.
 /// It takes the place of the exit code, because commands such as `grep -c`
 /// fail when they rightly print 0.

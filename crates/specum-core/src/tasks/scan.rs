@@ -120,6 +120,16 @@ fn checkbox(line: &Line<'_>, number: usize, phase: usize) -> Option<Task> {
     })
 }
 
+/// Where the mark of a checkbox stands in a line, however far it is indented.
+pub(super) fn mark_of(line: &[u8]) -> Option<usize> {
+    let text = line.trim_ascii_start();
+    let [b'-' | b'*' | b'+', b' ' | b'\t', rest @ ..] = text else { return None };
+    match rest.trim_ascii_start() {
+        behind @ [b'[', b' ' | b'x' | b'X', b']', ..] => Some(line.len() - behind.len() + 1),
+        _ => None,
+    }
+}
+
 /// An id at the beginning of a task's text, and what stands behind it.
 fn split_id(text: &str) -> (Option<&str>, &str) {
     let word = text.split_whitespace().next().unwrap_or("");

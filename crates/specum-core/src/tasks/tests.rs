@@ -119,7 +119,7 @@ fn a_task_is_found_again_by_id_and_title() {
 #[test]
 fn without_ids_the_title_finds_a_task_again() {
     let before = TaskFile::scan(b"- [ ] a\n- [ ] b\n- [ ] b\n").tasks[2].key();
-    assert_eq!(before.id, "#3");
+    assert_eq!(before.id, "no.3");
     let found = |text: &str| TaskFile::scan(text.as_bytes()).find(&before);
     assert_eq!(found("- [ ] new\n- [ ] a\n- [ ] b\n- [ ] b\n"), Found::Same(2));
     assert_eq!(found("- [ ] b\n"), Found::Same(0));
@@ -202,27 +202,17 @@ fn fields_inside_a_fence_are_text() {
 }
 
 #[test]
-fn only_the_own_tick_may_differ() {
-    let same = |a: &str, b: &str| TaskFile::same_but_for_tick(a.as_bytes(), b.as_bytes());
-    assert!(same("- [ ] 1.1 a\n  - x\n", "- [x] 1.1 a\n  - x"));
-    assert!(!same("- [ ] 1.1 a\n", "- [x] 1.1 b\n"));
-    assert!(!same("- [ ] 1.1 a\n  - [ ] s\n", "- [ ] 1.1 a\n  - [x] s\n"));
-}
-
-#[test]
-fn ticks_made_meanwhile_are_told() {
-    let before = TaskFile::scan(b"- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n").ticks();
-    assert!(before.starts_with("x1.2~"), "{before}");
-    let named = |text: &str| -> Vec<String> {
-        TaskFile::scan(text.as_bytes()).ticked_since(&before).into_iter().map(Task::name).collect()
+fn the_content_of_a_task_is_neither_its_id_nor_a_tick() {
+    let content = |text: &str| {
+        let file = TaskFile::scan(text.as_bytes());
+        file.content(&file.tasks[0])
     };
-    assert_eq!(named("- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 1.3 c\n"), ["1.2"]);
-    assert_eq!(named("- [ ] 1.1 a\n- [ ] 1.2 b\n- [x] 1.3 c\n"), ["1.3"]);
-    assert!(named("- [x] 1.2 b\n").is_empty(), "somebody has taken tasks away");
-    let file = TaskFile::scan(b"- [x] 1.1 a\n");
-    for nonsense in ["", "x", "x99999999999999999999", "..", "é4"] {
-        assert!(file.ticked_since(nonsense).is_empty(), "{nonsense}");
-    }
+    let same = |a: &str, b: &str| content(a) == content(b);
+    assert!(same("- [ ] 1.1 a\n  - x\n", "- [x] 1.1 a\n  - x"));
+    assert!(same("- [ ] 1.1 a\n  - [ ] s\n", "- [ ] 1.1 a\n  - [x] s\n"), "a step");
+    assert!(same("- [ ] 1.1 [P] a\n", "- [x] 2.3 a\n"), "another number");
+    assert!(!same("- [ ] 1.1 a\n", "- [ ] 1.1 b\n"));
+    assert!(!same("- [ ] 1.1 a\n  - x\n", "- [ ] 1.1 a\n  - y\n"));
 }
 
 mod properties {
@@ -293,17 +283,6 @@ mod properties {
             }
         }
     }
-}
-
-#[test]
-fn a_tick_that_was_moved_is_no_new_one() {
-    let before = TaskFile::scan(b"- [x] 1.1 a\n- [ ] 1.2 b\n").ticks();
-    let moved = TaskFile::scan(b"- [ ] 1.2 b\n- [x] 1.1 a\n");
-    assert!(moved.ticked_since(&before).is_empty());
-    let retitled = TaskFile::scan(b"- [x] 1.1 a\n- [x] 1.2 better\n");
-    assert_eq!(retitled.ticked_since(&before).len(), 1);
-    let (without_order, _) = before.split_once('~').unwrap();
-    assert_eq!(retitled.ticked_since(without_order).len(), 1, "as older journals have it");
 }
 
 #[test]

@@ -4,16 +4,14 @@
 use std::path::Path;
 
 use specum_core::agent::Trouble;
-use specum_core::journal::{Changes, Entry};
 use specum_core::line;
 use specum_core::machine::Event;
-use specum_core::tasks::{self, TaskEdit, TaskFile, TaskKey};
+use specum_core::tasks;
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
-use super::judge::{
-    By, Judged, KEPT_EVIDENCE, evidence, foreign_ticks, run_check, without_foreign_ticks,
-};
-use super::{AttemptError, History, Opened, Workspace};
+use super::judge::{By, Judged, KEPT_EVIDENCE, evidence, question, run_check};
+use super::review::{review, without_ticks};
+use super::{AttemptError, Opened, Workspace};
 use crate::git;
 
 /// Work that was looked at where it was done, beside the user's tree.
@@ -62,51 +60,21 @@ impl Workspace {
         result: &str,
         root: &Path,
         changed: &[String],
-    ) -> Tried {
-        let check = run_check(&opened.fields(), root);
+    ) -> Result<Tried, AttemptError> {
+        let check = run_check(self.check_of(opened)?.as_ref(), root);
         let files = self.in_repository(opened.fields().files);
-        let block = line::readable(&opened.block);
         // What would not come along is not dropped in silence.
         let left = changed.iter().filter(|path| !git::can_be_committed(path)).cloned().collect();
         let verdict = verify::judge(&Evidence {
             role: opened.role,
             result,
-            block_before: block.as_bytes(),
-            block_after: Some(block.as_bytes()),
             check: check.clone(),
             files: &files,
             changed,
             commit: CommitRun::Left(left),
         });
         let class = verdict.class().to_owned();
-        Tried { verdict, class, output: evidence(&check), left: Vec::new() }
-    }
-
-    /// Opens the boxes again that were ticked by agents of a run whom nobody got
-    /// to judge. A state that they have spoilt does not hold it up.
-    pub fn take_back_ticks(&self) -> Result<(), AttemptError> {
-        let locked = self.store.lock()?;
-        if !self.store.has_state() {
-            return Ok(());
-        }
-        let tasks = self.store.read_tasks()?.unwrap_or_default();
-        let file = TaskFile::scan(&tasks);
-        let journal = self.store.read_journal()?;
-        let history = History(&journal);
-        let mut ticked: Vec<TaskKey> = Vec::new();
-        for (opened, _) in history.unsettled() {
-            let passed = history.passed_since(&opened);
-            let keys = file.ticked_since(&opened.ticks).into_iter().map(tasks::Task::key);
-            ticked.extend(keys.filter(|key| !passed.contains(&key.id.as_str())));
-        }
-        ticked.dedup();
-        if ticked.is_empty() {
-            return Ok(());
-        }
-        let names = ticked.iter().map(|key| key.id.clone()).collect();
-        let edits = ticked.into_iter().map(TaskEdit::Untick).collect();
-        let changes = Changes { tasks: edits, ..Changes::default() };
-        Ok(locked.write(Entry::Unticked { tasks: names }, changes)?)
+        Ok(Tried { verdict, class, output: evidence(&check), left: Vec::new() })
     }
 
     /// Sets an attempt aside whose work does not even fit into the files.
@@ -138,24 +106,48 @@ impl Workspace {
         event: impl FnOnce(usize) -> Event,
     ) -> Result<Judged, AttemptError> {
         let locked = self.store.lock()?;
-        let view = locked.read()?;
+        let mut reviewed = review(&self.store, &locked, locked.read()?)?;
+        self.tell(&mut reviewed);
+        let view = &reviewed.view;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
-        let journal = self.store.read_journal()?;
-        self.is_still_open(state, opened, by, &journal)?;
-        let (tasks::Found::Same(index) | tasks::Found::Retitled(index)) = file.find(&opened.key)
-        else {
-            return Err(AttemptError::NoTask(opened.key.id.clone()));
-        };
-        let foreign = foreign_ticks(&file, opened, History(&journal));
+        let opened = &self.renamed(opened)?;
+        self.is_still_open(state, opened, by, &self.store.read_journal()?)?;
+        let mut foreign = reviewed.unproved.clone();
+        foreign.retain(|key| key.id != opened.key.id);
         let mut judged = Judged::new(opened, tried.verdict, tried.left, &foreign);
         (judged.class, judged.output) = (tried.class, tried.output);
-        let event = event(index);
+        let index = match file.find(&opened.key) {
+            tasks::Found::Same(index) | tasks::Found::Retitled(index) => Some(index),
+            tasks::Found::Gone => None,
+        };
+        judged.question = question(&reviewed.ledger, opened, index.is_none(), &judged.verdict);
+        let Some(index) = index else {
+            locked.record(judged.entry(opened))?;
+            drop(locked);
+            return self.put_away_left(opened, judged);
+        };
+        let event = match &judged.question {
+            Some(question) => Event::Wait { index, reason: question.clone() },
+            None => event(index),
+        };
         judged.set_aside = matches!(event, Event::SetAside { .. });
-        let step = without_foreign_ticks(state, &file, event, &foreign);
+        let step = without_ticks(state, &file, event, &foreign);
         judged.learn_from(&step);
         locked.write_step(judged.entry(opened), &step)?;
+        drop(locked);
+        self.put_away_left(opened, judged)
+    }
+
+    /// What an attempt has left in the user's tree that waits for a person.
+    fn put_away_left(&self, opened: &Opened, mut judged: Judged) -> Result<Judged, AttemptError> {
+        if judged.question.is_some()
+            && !judged.changed.is_empty()
+            && let Ok(git) = &self.git
+        {
+            judged.kept = self.put_away(git, opened)?;
+        }
         Ok(judged)
     }
 }

@@ -95,6 +95,7 @@ impl<'a> History<'a> {
                 | Entry::Passed { task, .. }
                 | Entry::Failed { task, .. }
                 | Entry::SetAside { task, .. }
+                | Entry::Waits { task, .. }
                 | Entry::Cleared { task, .. } => {
                     found.retain(|(other, _)| other.key.id != task.id);
                 }
@@ -147,6 +148,58 @@ impl<'a> History<'a> {
             }
         }
         open
+    }
+
+    /// Whether a loop of ours has begun and not ended.
+    pub fn is_under_way(self) -> bool {
+        let last = self.0.iter().rev().find(|record| {
+            matches!(
+                record.entry,
+                Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. }
+            )
+        });
+        last.is_some_and(|record| matches!(record.entry, Entry::Started { .. }))
+    }
+
+    /// The tasks that somebody has begun to work on, and whom nobody has heard
+    /// of since: neither a verdict, nor that the session or the run has ended.
+    pub fn at_work(self) -> Vec<&'a str> {
+        let mut at_work: Vec<&str> = Vec::new();
+        for record in self.0 {
+            match &record.entry {
+                Entry::Opened { task, .. }
+                | Entry::Delegated { task, .. }
+                | Entry::Launched { task, .. } => {
+                    if !at_work.contains(&task.id.as_str()) {
+                        at_work.push(&task.id);
+                    }
+                }
+                Entry::Passed { task, .. }
+                | Entry::Failed { task, .. }
+                | Entry::SetAside { task, .. }
+                | Entry::Waits { task, .. }
+                | Entry::Cleared { task, .. } => at_work.retain(|id| *id != task.id),
+                Entry::Released { .. }
+                | Entry::RunEnded { .. }
+                | Entry::Cancelled
+                | Entry::Completed { .. } => at_work.clear(),
+                _ => {}
+            }
+        }
+        at_work
+    }
+
+    /// What the task of an attempt is called now: the plan may have been edited
+    /// since it began.
+    pub fn key_now(self, opened: &Opened) -> TaskKey {
+        let same = |entry: &Entry| match entry {
+            Entry::Opened { id, task, .. } if !id.is_empty() && *id == opened.id => {
+                Some(task.clone())
+            }
+            _ => None,
+        };
+        let found = self.0.iter().rev().find_map(|record| same(&record.entry));
+        found.unwrap_or_else(|| opened.key.clone())
     }
 
     /// Whether the loop was ended by its last task and not by a person.
@@ -284,16 +337,6 @@ impl<'a> History<'a> {
         None
     }
 
-    /// The names of the tasks that passed since an attempt began.
-    pub fn passed_since(self, opened: &Opened) -> Vec<&'a str> {
-        self.since_opening(opened)
-            .filter_map(|entry| match entry {
-                Entry::Passed { task, .. } => Some(task.id.as_str()),
-                _ => None,
-            })
-            .collect()
-    }
-
     /// The task whose executor was the last one to report.
     pub fn last_reported(self) -> Option<&'a str> {
         self.0.iter().rev().find_map(|record| match &record.entry {
@@ -314,31 +357,26 @@ impl<'a> History<'a> {
 /// Whether two keys name one task. An id stays when a title is rewritten; a
 /// position does not say much.
 fn is_same(one: &TaskKey, other: &TaskKey) -> bool {
-    one == other || (one.id == other.id && !one.id.starts_with('#'))
+    one == other || (one.id == other.id && one.place().is_none())
 }
 
 /// The last attempt at a task, unless it has its verdict or the loop was
 /// started anew since.
 pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
-    let mut ticks_since = None;
     for record in journal.iter().rev() {
         match &record.entry {
             Entry::Passed { task, .. }
             | Entry::Failed { task, .. }
             | Entry::SetAside { task, .. }
+            | Entry::Waits { task, .. }
             | Entry::Cleared { task, .. }
                 if task.id == key.id =>
             {
                 return None;
             }
             Entry::Cancelled | Entry::Completed { .. } => return None,
-            Entry::RunStarted { ticks, .. } if !ticks.is_empty() => {
-                ticks_since.get_or_insert(ticks);
-            }
             Entry::Opened { task, .. } if is_same(task, key) => {
-                let opened = opening(record)?;
-                let ticks = ticks_since.cloned().unwrap_or(opened.ticks);
-                return Some(Opened { key: key.clone(), ticks, ..opened });
+                return Some(Opened { key: key.clone(), ..opening(record)? });
             }
             _ => {}
         }
@@ -348,7 +386,7 @@ pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
 
 /// The attempt that a record opens.
 fn opening(record: &Record) -> Option<Opened> {
-    let Entry::Opened { task, attempt, head, block, dirty, branch, ticks } = &record.entry else {
+    let Entry::Opened { task, attempt, head, block, dirty, branch, id, was } = &record.entry else {
         return None;
     };
     let mode = TaskFile::scan(block.as_bytes()).tasks.first()?.mode();
@@ -361,7 +399,8 @@ fn opening(record: &Record) -> Option<Opened> {
         head: head.clone(),
         branch: branch.clone(),
         dirty: dirty.clone(),
-        ticks: ticks.clone(),
+        id: id.clone(),
+        was: was.clone(),
     })
 }
 
@@ -378,7 +417,6 @@ pub fn pending(
     let pending = state.task_results.values().filter(|result| result.status == Status::Pending);
     pending
         .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
-        .filter(|task| !task.done)
         .map(|task| (task.index, open_attempt(journal, &task.key())))
         .collect()
 }
@@ -402,6 +440,8 @@ pub(super) fn baseline(
     for record in journal.iter().rev() {
         match &record.entry {
             Entry::Completed { .. } => break,
+            // What it had changed was taken out, and everything older with it.
+            Entry::Waits { task, .. } if task.id == id => break,
             Entry::Failed { task, attempt, changed, .. } if task.id == id => {
                 left.extend(changed);
                 failed = Some(attempt);

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use specum_core::journal::Entry;
+use specum_core::ledger::{Ledger, OnRecord};
 use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
 use specum_core::state::State;
-use specum_core::tasks::{self, Check, Fields, TaskEdit, TaskFile, TaskKey};
+use specum_core::tasks::{self, Check, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Layer, Verdict};
 
+use super::review::{review, without_ticks};
 use super::{AttemptError, History, Opened, Workspace, history};
 use crate::clock;
 use crate::owner;
@@ -58,6 +60,11 @@ pub struct Judged {
     /// Whether the work does not fit on top of the others': it is done again,
     /// and has not failed.
     pub set_aside: bool,
+    /// What a person is asked before the task is due again; the attempt has
+    /// neither passed nor failed.
+    pub question: Option<String>,
+    /// The reference that holds its work meanwhile.
+    pub kept: Option<String>,
     /// The kind of failure, in one word; empty if it passed.
     pub class: String,
     /// The end of the Verify command's output.
@@ -75,6 +82,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// Whether the task is done.
+    pub fn passed(&self) -> bool {
+        self.question.is_none() && self.verdict.passed()
+    }
+
     /// What is known of an attempt that somebody else found to have passed.
     pub(super) fn of_passed(opened: &Opened, changed: Vec<String>) -> Judged {
         let verdict = Verdict { failures: Vec::new(), unverified: false, outside: Vec::new() };
@@ -94,6 +106,8 @@ impl Judged {
             verdict,
             sent_back: false,
             set_aside: false,
+            question: None,
+            kept: None,
             output: String::new(),
             commit: None,
             signals: Vec::new(),
@@ -113,6 +127,9 @@ impl Judged {
     pub(super) fn entry(&self, opened: &Opened) -> Entry {
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         let (reasons, output) = (reasons(&self.verdict), self.output.clone());
+        if let Some(question) = &self.question {
+            return Entry::Waits { task, attempt, reasons: vec![question.clone()], output };
+        }
         if self.set_aside {
             return Entry::SetAside { task, attempt, reasons, output };
         }
@@ -194,8 +211,19 @@ impl Workspace {
             Some(changed) => changed,
             None => self.changed_by(opened, &tree)?,
         };
-        let check = run_check(&opened.fields(), &self.spec.root);
+        let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         Ok(Found { result, changed, branch: tree.branch, check })
+    }
+
+    /// The check that counts for an attempt: the one on record, whatever stands
+    /// in the plan by now.
+    pub fn check_of(&self, opened: &Opened) -> Result<Option<Check>, AttemptError> {
+        let journal = self.store.read_journal()?;
+        let key = History(&journal).key_now(opened);
+        Ok(match Ledger::of(&journal).task(&key.id) {
+            Some(on_record) => Check::of_lines(&on_record.check.0),
+            None => opened.fields().verify,
+        })
     }
 
     fn write_verdict(
@@ -205,16 +233,36 @@ impl Workspace {
         by: By<'_>,
     ) -> Result<Judged, AttemptError> {
         let locked = self.store.lock()?;
+        let opened = &self.renamed(opened)?;
         let (mut judged, step) = self.decide(&locked, opened, found, by)?;
-        let Some(step) = step else { return Ok(judged) };
-        judged.learn_from(&step);
-        if !judged.verdict.passed() {
-            locked.write_step(judged.entry(opened), &step)?;
-            return Ok(judged);
+        if let Some(step) = &step {
+            judged.learn_from(step);
         }
-        locked.write_step(passed(opened, &judged, self.git.is_ok()), &step)?;
+        match step {
+            Some(step) if judged.passed() => {
+                locked.write_step(passed(opened, &judged, self.git.is_ok()), &step)?;
+                drop(locked);
+                return self.commit_passed(opened, judged);
+            }
+            Some(step) => locked.write_step(judged.entry(opened), &step)?,
+            None => {}
+        }
         drop(locked);
-        self.commit_passed(opened, judged)
+        // The work of an attempt that waits for a person is in nobody's way. What
+        // was put on top of others' work is taken out by whoever put it there.
+        if judged.question.is_some()
+            && by != By::OnTop
+            && let Ok(git) = &self.git
+        {
+            judged.kept = self.put_away(git, opened)?;
+        }
+        Ok(judged)
+    }
+
+    /// An attempt under the name its task has now.
+    pub(super) fn renamed(&self, opened: &Opened) -> Result<Opened, AttemptError> {
+        let key = History(&self.store.read_journal()?).key_now(opened);
+        Ok(Opened { key, ..opened.clone() })
     }
 
     /// The verdict, and the step it leads to; none if nothing is decided yet.
@@ -225,11 +273,14 @@ impl Workspace {
         found: Found<'_>,
         by: By<'_>,
     ) -> Result<(Judged, Option<Step>), AttemptError> {
-        let view = locked.read()?;
+        let mut reviewed = review(&self.store, locked, locked.read()?)?;
+        self.tell(&mut reviewed);
+        let view = &reviewed.view;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
         let journal = self.store.read_journal()?;
+        let opened = &self.renamed(opened)?;
         self.is_still_open(state, opened, by, &journal)?;
         self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
         let task = match file.find(&opened.key) {
@@ -240,22 +291,20 @@ impl Workspace {
         let verdict = verify::judge(&Evidence {
             role: opened.role,
             result: found.result,
-            // The journal keeps text, so both sides are compared as text.
-            block_before: line::readable(&opened.block).as_bytes(),
-            block_after: task
-                .map(|task| line::readable(file.block(task)))
-                .as_deref()
-                .map(str::as_bytes),
             check: found.check.clone(),
             files: &files,
             changed: &found.changed,
             commit: CommitRun::NotApplicable,
         });
-        let foreign = foreign_ticks(&file, opened, History(&journal));
+        // Its own tick is neither a proof nor a fault.
+        let mut foreign = reviewed.unproved.clone();
+        foreign.retain(|key| key.id != opened.key.id);
         let mut judged = Judged::new(opened, verdict, found.changed, &foreign);
         judged.output = evidence(&found.check);
+        judged.question = question(&reviewed.ledger, opened, task.is_none(), &judged.verdict);
         let sent_back = History(&journal).sent_back(opened);
-        if matches!(by, By::Executor(_)) && can_mend(&judged.verdict, sent_back) {
+        let asked = judged.question.is_some();
+        if matches!(by, By::Executor(_)) && !asked && can_mend(&judged.verdict, sent_back) {
             locked.record(Entry::SentBack {
                 task: opened.key.clone(),
                 attempt: opened.attempt,
@@ -265,19 +314,21 @@ impl Workspace {
             return Ok((judged, None));
         }
         let Some(index) = task.map(|task| task.index) else {
-            // The attempt is lost with its task; there is nothing to try again.
+            // There is no box to tick and nothing to try again.
             locked.record(judged.entry(opened))?;
             return Ok((judged, None));
         };
         judged.set_aside = by == By::OnTop && only_the_check_failed(&judged.verdict);
-        let event = if judged.verdict.passed() {
+        let event = if let Some(question) = &judged.question {
+            Event::Wait { index, reason: question.clone() }
+        } else if judged.verdict.passed() {
             Event::Pass { index, unverified: judged.verdict.unverified }
         } else if judged.set_aside {
             Event::SetAside { index, reason: judged.verdict.reason() }
         } else {
             Event::Fail { index, reason: judged.verdict.reason() }
         };
-        Ok((judged, Some(without_foreign_ticks(state, &file, event, &foreign))))
+        Ok((judged, Some(without_ticks(state, &file, event, &foreign))))
     }
 
     /// Keeps what an executor of a session said until its verdict is written,
@@ -340,45 +391,34 @@ impl Workspace {
         if opened.head.is_none() || self.git.is_err() || now == opened.branch.as_ref() {
             return Ok(());
         }
-        let step = machine::step(state, file, Event::Pause);
-        locked.write_step(Entry::Paused, &step)?;
         let name = |branch: Option<&String>| branch.map_or("no branch".into(), Clone::clone);
         let (before, now) = (name(opened.branch.as_ref()), name(now));
+        let why = Some(format!("HEAD is on {now}, the attempt began on {before}; switch back"));
+        let step = machine::step(state, file, Event::Pause { why: why.clone() });
+        locked.write_step(Entry::Paused { why }, &step)?;
         Err(AttemptError::OtherBranch { before, now })
     }
 }
 
-/// Whether the executor can still do something about a verdict. A task whose
-/// text was changed has lost its attempt.
+/// Whether the executor can still do something about a verdict.
 fn can_mend(verdict: &Verdict, sent_back: usize) -> bool {
-    !verdict.passed()
-        && sent_back < MAX_SENT_BACK
-        && verdict.failures.iter().all(|failure| failure.layer != Layer::Checkmark)
+    !verdict.passed() && sent_back < MAX_SENT_BACK
 }
 
-/// The boxes of other tasks that were ticked since the attempt began, by
-/// nobody who may.
-pub fn foreign_ticks(file: &TaskFile<'_>, opened: &Opened, history: History<'_>) -> Vec<TaskKey> {
-    let passed = history.passed_since(opened);
-    file.ticked_since(&opened.ticks)
-        .into_iter()
-        .filter(|task| task.name() != opened.key.id && !passed.contains(&task.name().as_str()))
-        .map(tasks::Task::key)
-        .collect()
-}
-
-/// A step over the file as it is without those ticks, which takes them back.
-pub fn without_foreign_ticks(
-    state: &State,
-    file: &TaskFile<'_>,
-    event: Event,
-    foreign: &[TaskKey],
-) -> Step {
-    let edits: Vec<TaskEdit> = foreign.iter().cloned().map(TaskEdit::Untick).collect();
-    let text = TaskEdit::apply_all(&edits, file.text());
-    let mut step = machine::step(state, &TaskFile::scan(&text), event);
-    step.effects.splice(0..0, edits.into_iter().map(Effect::Edit));
-    step
+/// What a person is asked before an attempt can have a verdict: its task was
+/// removed, or the check on record fails and another one waits to be accepted.
+pub(super) fn question(
+    ledger: &Ledger,
+    opened: &Opened,
+    gone: bool,
+    verdict: &Verdict,
+) -> Option<String> {
+    let asked = ledger.task(&opened.key.id).and_then(OnRecord::question);
+    if gone {
+        let id = &opened.key.id;
+        return Some(asked.unwrap_or_else(|| format!("task {id} is gone from tasks.md")));
+    }
+    asked.filter(|_| only_the_check_failed(verdict))
 }
 
 pub(super) fn signals(step: &Step) -> Vec<Signal> {
@@ -430,8 +470,8 @@ fn only_the_check_failed(verdict: &Verdict) -> bool {
     !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
 }
 
-pub(super) fn run_check(fields: &Fields, root: &Path) -> CheckRun {
-    let Some(Check::Command { command, expect }) = &fields.verify else {
+pub(super) fn run_check(check: Option<&Check>, root: &Path) -> CheckRun {
+    let Some(Check::Command { command, expect }) = check else {
         return CheckRun::Unverified;
     };
     let run = process::shell(command, root, verify_limit());

@@ -2,6 +2,7 @@
 //! and what its executor is given to read.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use specum_core::brief::{self, Brief};
@@ -17,11 +18,12 @@ use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 
 use super::history::{self, History};
+use super::review::Reviewed;
 use super::tree::Tree;
 use super::{AttemptError, Workspace};
 use crate::clock;
 use crate::git::Status;
-use crate::store::Locked;
+use crate::store::{Locked, View};
 
 /// How long a look at the work tree counts as one of this moment.
 const THIS_MOMENT: Duration = Duration::from_millis(100);
@@ -42,7 +44,11 @@ pub struct Opened {
     pub(super) head: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) dirty: BTreeMap<String, String>,
-    pub(super) ticks: String,
+    /// What tells this attempt from every other, whatever its task is called by
+    /// now.
+    pub(super) id: String,
+    /// What its task was called when it began, if it is called otherwise now.
+    pub(super) was: Option<String>,
 }
 
 impl Opened {
@@ -54,7 +60,8 @@ impl Opened {
             block: line::readable(&self.block),
             dirty: self.dirty.clone(),
             branch: self.branch.clone(),
-            ticks: self.ticks.clone(),
+            id: self.id.clone(),
+            was: None,
         }
     }
 
@@ -84,13 +91,36 @@ pub enum Next {
 impl Workspace {
     /// Opens what is due. Asked twice, it gives the same attempts again.
     pub fn open(&self) -> Result<Next, AttemptError> {
-        self.complete_commits()?;
-        let tree = match self.remembered() {
-            Some(status) => self.tree_of(status),
-            None => self.tree()?,
-        };
-        let locked = self.store.lock()?;
-        let view = locked.read()?;
+        loop {
+            self.complete_commits()?;
+            let known = self.store.read_journal()?.len();
+            let tree = match self.remembered() {
+                Some(status) => self.tree_of(status),
+                None => self.tree()?,
+            };
+            let (locked, reviewed) = self.enter()?;
+            let journal = self.store.read_journal()?;
+            let passed_since = journal.iter().skip(known).any(|record| {
+                matches!(record.entry, Entry::Passed { .. } | Entry::Committed { .. })
+            });
+            // What has passed and is not committed is not done, and a tree that
+            // was looked at before its commit is not the one to begin from.
+            if passed_since || (self.git.is_ok() && History(&journal).uncommitted().is_some()) {
+                drop(locked);
+                continue;
+            }
+            return self.open_due(&locked, reviewed, &tree);
+        }
+    }
+
+    /// Opens what is due in a tree that is known.
+    fn open_due(
+        &self,
+        locked: &Locked<'_>,
+        reviewed: Reviewed,
+        tree: &Tree,
+    ) -> Result<Next, AttemptError> {
+        let view = &reviewed.view;
         let Some(state) = view.state.as_ref() else {
             // Asked again after the end, it is still the end.
             let file = view.file();
@@ -104,13 +134,14 @@ impl Workspace {
         }
         let file = view.file();
         if machine::batch_is_over(state, &file) {
-            locked.write_step(Entry::BatchEnded, &machine::step(state, &file, Event::EndBatch))?;
-            drop(locked);
-            return self.open();
+            let step = machine::step(state, &file, Event::EndBatch);
+            locked.write_step(Entry::BatchEnded, &step)?;
+            let view = View { state: step.state, tasks: self.store.read_tasks()? };
+            return self.open_due(locked, Reviewed { view, ..reviewed }, tree);
         }
-        match machine::due(state, &file, &self.scope) {
+        match machine::due(state, &file, &self.scope, &reviewed.ledger) {
             Due::Work(unit) => {
-                Ok(Next::Work(self.open_unit(&locked, (state, &file), &unit, &tree)?))
+                Ok(Next::Work(self.open_unit(locked, (state, &file), &unit, tree)?))
             }
             Due::Complete => {
                 let step = machine::step(state, &file, Event::Complete);
@@ -257,8 +288,17 @@ fn opening(
         head: tree.head.clone(),
         branch: tree.branch.clone(),
         dirty: history::baseline(journal, &name, &tree.dirty),
-        ticks: file.ticks(),
+        id: attempt_id(),
+        was: None,
     }
+}
+
+/// A name that no other attempt has: the time, and a number of our own.
+fn attempt_id() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let (now, pid) = (clock::now().as_microsecond(), std::process::id());
+    format!("{now:x}-{pid:x}-{count:x}")
 }
 
 pub(super) fn role(mode: Mode) -> Role {

@@ -106,6 +106,7 @@ fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
             let kind = match due {
                 Due::Paused => "paused",
                 Due::Blocked(_) => "blocked",
+                Due::Waits(_) => "waits",
                 _ => "capped",
             };
             (json!({"due": kind, "message": prompt::waiting(&due)}), exit::STOPPED)

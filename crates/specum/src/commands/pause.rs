@@ -36,7 +36,13 @@ pub(super) struct ResumeArgs {
 }
 
 pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<u8> {
-    happen(args.spec.as_deref(), args.json, Event::Pause, Entry::Paused, "paused")
+    happen(
+        args.spec.as_deref(),
+        args.json,
+        Event::Pause { why: None },
+        Entry::Paused { why: None },
+        "paused",
+    )
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<u8> {

@@ -159,6 +159,7 @@ fn code(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Complete | Outcome::ChosenDone => exit::OK,
         Outcome::Paused
+        | Outcome::Waits { .. }
         | Outcome::Cancelled
         | Outcome::TakenOver
         | Outcome::Blocked { .. }
@@ -342,7 +343,7 @@ fn dry_run(
     let mut units = Vec::new();
     loop {
         let file = TaskFile::scan(&text);
-        let unit = plan::next(&file, &workspace.scope, |_| false);
+        let unit = plan::next(&file, &workspace.scope, |_| plan::Readiness::Ready);
         if unit == Unit::Complete {
             break;
         }

@@ -108,7 +108,7 @@ impl Git {
         let mut args = vec!["commit-tree", &tree, "-m", message];
         args.extend(base.iter().flat_map(|base| ["-p", base]));
         let commit = self.write_in(index, &args, &[])?;
-        self.write(&["update-ref", reference, &commit], &[])?;
+        self.point(reference, &commit)?;
         Ok(commit)
     }
 
@@ -213,6 +213,11 @@ impl Git {
     pub fn references(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let list = self.read(&["for-each-ref", "--format=%(refname)", prefix])?;
         Ok(list.lines().map(str::to_owned).collect())
+    }
+
+    /// Lets a reference of ours name a commit.
+    pub fn point(&self, reference: &str, commit: &str) -> Result<(), GitError> {
+        self.write(&["update-ref", reference, commit], &[])
     }
 
     /// Deletes a reference that may already be gone.

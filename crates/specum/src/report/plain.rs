@@ -89,6 +89,11 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::SetAside { task, attempt, reasons } => {
             format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons))
         }
+        RunEvent::Waits { task, attempt, question, kept } => {
+            let kept = kept.as_ref().map(|at| format!("; its work is kept: {}", said(at)));
+            let kept = kept.unwrap_or_default();
+            format!("{} waits (attempt {attempt}): {}{kept}", id(task), said(question))
+        }
         RunEvent::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
         RunEvent::Waiting { agent, why, millis } => {
             format!("waiting for {}, {}: {}", said(agent), units::millis(*millis), said(why))

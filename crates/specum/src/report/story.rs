@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use specum_core::journal::{Entry, Record};
+use specum_core::ledger::{Change, PlanEdit};
 use specum_core::tasks::TaskKey;
 
 use super::page::{Page, Part, Tone, fit};
@@ -50,7 +51,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::Completed { tasks } => {
             return Some((format!("complete: all {tasks} tasks are done"), Tone::Good));
         }
-        Entry::Started { tasks, open } => format!("loop started: {open} of {tasks} tasks open"),
+        Entry::Started { tasks, open, .. } => format!("loop started: {open} of {tasks} tasks open"),
         Entry::Opened { task, attempt, .. } => {
             format!("{} begun (attempt {attempt}): {}", id(task), said(&task.title))
         }
@@ -65,7 +66,19 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::Committed { task, commit, .. } => {
             format!("{} committed as {}", id(task), said(&units::commit(commit)))
         }
-        Entry::Paused => "paused".into(),
+        Entry::Paused { why: None } => "paused".into(),
+        Entry::Paused { why: Some(why) } => format!("paused: {}", said(why)),
+        Entry::Ticked { task } => format!("{} ticked by you, not checked", id(task)),
+        Entry::Accepted { task } => format!("{} the change of its task is accepted", id(task)),
+        Entry::Waits { task, attempt, reasons, .. } => {
+            let text = format!("{} waits (attempt {attempt}): {}", id(task), all(reasons));
+            return Some((text, Tone::Wary));
+        }
+        Entry::Returned { task, .. } => format!("{} came back without a result", id(task)),
+        Entry::Late { task, changed } => {
+            format!("{} changed after its verdict: {}", id(task), all(changed))
+        }
+        Entry::PlanChanged { edits } => return Some((plan_change(edits)?, Tone::Wary)),
         Entry::Resumed => "resumed".into(),
         Entry::Released { session } => format!("session {} has ended", said(session)),
         Entry::Cancelled => "cancelled".into(),
@@ -73,6 +86,26 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         other => told_of_run(other)?,
     };
     Some((text, Tone::Normal))
+}
+
+/// What a person has to know about a change of the plan; the rest is their own.
+fn plan_change(edits: &[PlanEdit]) -> Option<String> {
+    let told: Vec<String> = edits
+        .iter()
+        .filter_map(|edit| match edit {
+            PlanEdit::Unconfirmed { task, change: Change::Check(_), .. } => {
+                Some(format!("the check of {} was changed, and waits to be accepted", id(task)))
+            }
+            PlanEdit::Unconfirmed { task, change: Change::Removed, .. } => {
+                Some(format!("{} was removed, which waits to be accepted", id(task)))
+            }
+            PlanEdit::Withdrawn(task) => Some(format!("{} is as it was on record", id(task))),
+            PlanEdit::Ticked(task) => Some(format!("{} ticked by you, not checked", id(task))),
+            PlanEdit::Reopened(task) => Some(format!("{} is to be done again", id(task))),
+            PlanEdit::Recorded(_) | PlanEdit::Renamed { .. } | PlanEdit::Removed(_) => None,
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// What only a run records.

@@ -15,6 +15,7 @@ use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummar
 use self::table::{Column, Table};
 use super::page::{Page, Part, Tone, columns, fit, pad};
 use super::{clean, units};
+use crate::attempt;
 
 /// How many names a list shows before it says how many more there are.
 const LISTED: usize = 12;
@@ -67,7 +68,13 @@ fn tasks(summary: &Summary, page: Page) -> Vec<String> {
     let beside = |done: bool| {
         summary.tasks.iter().filter(move |task| task.done == done && task.attempts.is_empty())
     };
-    let before = beside(true).count();
+    let by_person = &summary.by_person;
+    for task in beside(true).filter(|task| by_person.contains(&task.id)) {
+        let (id, title) = (clean::one_line(&task.id), clean::one_line(&task.title));
+        let text = format!("✓ {id} {title}: ticked by you, not checked");
+        lines.push(page.line(&[Part::new(text, Tone::Wary)]));
+    }
+    let before = beside(true).filter(|task| !by_person.contains(&task.id)).count();
     if before > 0 {
         let text = format!("✓ {before} ticked before this loop began");
         lines.push(page.line(&[Part::new(text, Tone::Dim)]));
@@ -121,6 +128,7 @@ fn sign(task: &TaskSummary) -> (&'static str, Tone) {
         _ if task.done => ("✓", Tone::Good),
         Some(AttemptResult::Failed) => ("✗", Tone::Bad),
         Some(AttemptResult::SetAside) => ("↻", Tone::Wary),
+        Some(AttemptResult::Waits) => ("?", Tone::Wary),
         _ => ("·", Tone::Wary),
     }
 }
@@ -166,6 +174,7 @@ pub(crate) fn told_attempt(attempt: &Attempt, page: Page) -> Vec<String> {
         AttemptResult::Passed => ("passed", Tone::Good),
         AttemptResult::Failed => ("failed", Tone::Bad),
         AttemptResult::SetAside => ("set aside", Tone::Wary),
+        AttemptResult::Waits => ("waits for you", Tone::Wary),
     };
     let head = [Part::new(format!("  attempt {}  ", attempt.number), Tone::Dim)];
     let mut facts: Vec<Part> =
@@ -226,6 +235,16 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
         let text =
             format!("{} changed {}, which it does not name", outside.task, listed(&outside.files));
         rows.push(("outside", text, Tone::Wary));
+    }
+    for question in &summary.questions {
+        rows.push(("waits", question.clone(), Tone::Wary));
+    }
+    if !summary.unticked.is_empty() {
+        rows.push(("opened", attempt::told(&summary.unticked), Tone::Wary));
+    }
+    if !summary.by_person.is_empty() {
+        let text = format!("{}: ticked by you, not checked", listed(&summary.by_person));
+        rows.push(("unverified", text, Tone::Wary));
     }
     if !summary.unverified.is_empty() {
         let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));

@@ -103,7 +103,9 @@ impl View {
                 self.passed += 1;
             }
             RunEvent::Failed { task, usage, .. } => self.end(task, usage.as_ref()),
-            RunEvent::SetAside { task, .. } => self.end(task, None),
+            RunEvent::SetAside { task, .. } | RunEvent::Waits { task, .. } => {
+                self.end(task, None);
+            }
             // The new task is one more to be done.
             RunEvent::FixAdded { .. } => self.total += 1,
             RunEvent::Waiting { agent, why, millis } => {
@@ -308,6 +310,13 @@ fn lasting(event: &RunEvent, page: Page) -> Vec<String> {
                 .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
             let row = title_row(page, ("↻", Tone::Wary), task, &facts);
             [row].into_iter().chain(reason_lines(page, reasons)).collect()
+        }
+        RunEvent::Waits { task, question, kept, .. } => {
+            let facts = [Part::new("waits for you", Tone::Wary)];
+            let row = title_row(page, ("?", Tone::Wary), task, &facts);
+            let kept = kept.as_ref().map(|at| format!("its work is kept: {at}"));
+            let reasons: Vec<String> = [question.clone()].into_iter().chain(kept).collect();
+            [row].into_iter().chain(reason_lines(page, &reasons)).collect()
         }
         RunEvent::FixAdded { task, fix } => {
             let head = Part::new(format!("+ {} ", clean::one_line(fix)), Tone::Wary);

@@ -25,6 +25,7 @@ use crate::attempt::{AttemptError, By, History, Opened, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
+use crate::names::ready_reference;
 use crate::process;
 use crate::project::Spec;
 use crate::session;
@@ -41,16 +42,6 @@ const PROJECT: &str = "SPECUM_PROJECT";
 /// Where the worktrees of a spec lie; `None` without a home.
 pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
     Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
-}
-
-/// What the references begin with that hold work until it is in.
-pub(super) fn ready_references(spec: &Spec) -> String {
-    format!("refs/specum/{}/ready/", part(&spec.name))
-}
-
-/// The reference that holds the work at a task.
-pub(super) fn ready_reference(spec: &Spec, task: &str) -> String {
-    format!("{}{}", ready_references(spec), part(task))
 }
 
 /// The name of the directory in which an attempt is worked.
@@ -79,13 +70,6 @@ pub(super) fn changed_in(
     let plan = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new("."));
     changed.retain(|path| !Path::new(path).starts_with(plan) && !crate::git::is_own_file(path));
     Ok(changed)
-}
-
-/// A piece of a reference's name, of which git forbids much.
-pub(super) fn part(text: &str) -> String {
-    let plain = logs::plain(text).replace("..", "__");
-    let plain = plain.trim_matches('.');
-    if plain.ends_with(".lock") { format!("{plain}_") } else { plain.to_owned() }
 }
 
 /// What became of a task beside the tree.
@@ -204,13 +188,14 @@ impl Executor<'_> {
         }
         let changed = worktree.changed(self.workspace)?;
         if let Some((trouble, outcome)) = failed {
-            recover::keep(self.workspace, &worktree.git, opened, &changed)?;
+            self.workspace.keep(&worktree.git, opened, &changed)?;
             let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
             self.tell_verdict(&judged, began, &report);
             return Ok(Beside::Ended(outcome));
         }
         self.tell_check(opened, false);
-        let mut tried = self.workspace.try_work(opened, &report.result, &worktree.root, &changed);
+        let mut tried =
+            self.workspace.try_work(opened, &report.result, &worktree.root, &changed)?;
         if self.stop.get().is_some() {
             return Ok(Beside::Stopped);
         }
@@ -220,7 +205,7 @@ impl Executor<'_> {
             tried.verdict.class().clone_into(&mut tried.class);
         }
         if !tried.verdict.passed() {
-            recover::keep(self.workspace, &worktree.git, opened, &changed)?;
+            self.workspace.keep(&worktree.git, opened, &changed)?;
             let judged = self.workspace.fail(opened, tried, By::Run)?;
             self.tell_verdict(&judged, began, &report);
             return Ok(Beside::Ended(None));
@@ -301,16 +286,21 @@ impl Executor<'_> {
         }
         let judged = match self.workspace.conclude(opened, found, By::OnTop) {
             // Nobody waits for this work any more, so it does not stay in the tree.
-            Err(error @ (AttemptError::NotOpen(_) | AttemptError::NoTask(_))) => {
+            Err(error @ AttemptError::NotOpen(_)) => {
                 recover::take_out(self.workspace, git, &opened.key, &paths)?;
                 return Err(error.into());
             }
             judged => judged?,
         };
-        if judged.verdict.passed() {
-            git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
-        } else {
+        if !judged.passed() {
             recover::take_out(self.workspace, git, &opened.key, &paths)?;
+        }
+        if judged.question.is_some() {
+            // Its task may be gone, and with it what says that the work is needed.
+            self.workspace.keep_commit(opened, &commit)?;
+        }
+        if judged.passed() || judged.question.is_some() {
+            git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
         self.tell_verdict(&judged, began, &report);
         Ok(None)

@@ -69,7 +69,9 @@ impl Executor<'_> {
                 Some(outcome) => return Ok(outcome),
                 None => {}
             }
-            let opened = match self.workspace.open()? {
+            let next = self.workspace.open()?;
+            self.tell_news();
+            let opened = match next {
                 attempt::Next::Work(opened) => opened,
                 attempt::Next::Complete => return Ok(Outcome::Complete),
                 attempt::Next::Wait(due) => return Ok(waits(&due)),
@@ -89,7 +91,7 @@ impl Executor<'_> {
                 // A person has changed the plan under our feet. Not twice in a
                 // row, though: an agent that deletes the journal would be
                 // started for ever, and no attempt be counted.
-                Err(RunError::Attempt(AttemptError::NotOpen(id) | AttemptError::NoTask(id))) => {
+                Err(RunError::Attempt(AttemptError::NotOpen(id))) => {
                     if lost.as_ref() == Some(&id) {
                         return Err(RunError::Forgotten(id));
                     }
@@ -137,7 +139,7 @@ impl Executor<'_> {
 
     /// Runs the command of a `[VERIFY]` task.
     fn check_alone(&self, opened: &Opened, began: Instant) -> Result<Checked, RunError> {
-        if !matches!(opened.fields().verify, Some(Check::Command { .. })) {
+        if !matches!(self.workspace.check_of(opened)?, Some(Check::Command { .. })) {
             return Ok(Checked::Failed(None));
         }
         let (task, attempt) = (opened.key.clone(), opened.attempt);
@@ -298,8 +300,9 @@ impl Executor<'_> {
     }
 
     pub(super) fn tell_check(&self, opened: &Opened, integrated: bool) {
-        let command = match opened.fields().verify {
-            Some(Check::Command { command, .. }) => Some(command),
+        // A journal that cannot be read is told by whoever needs it next.
+        let command = match self.workspace.check_of(opened) {
+            Ok(Some(Check::Command { command, .. })) => Some(command),
             _ => None,
         };
         self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
@@ -310,7 +313,11 @@ impl Executor<'_> {
         let (millis, usage) = (millis_since(began), report.usage);
         let reasons: Vec<String> =
             judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect();
-        self.tell(if judged.verdict.passed() {
+        self.tell_news();
+        self.tell(if let Some(question) = &judged.question {
+            let (question, kept) = (question.clone(), judged.kept.clone());
+            RunEvent::Waits { task, attempt, question, kept }
+        } else if judged.verdict.passed() {
             RunEvent::Passed {
                 task,
                 attempt,
@@ -328,6 +335,13 @@ impl Executor<'_> {
         });
         for fix in &judged.fixes {
             self.tell(RunEvent::FixAdded { task: judged.key.clone(), fix: fix.clone() });
+        }
+    }
+
+    /// What the last look at the plan has found.
+    fn tell_news(&self) {
+        for text in self.workspace.take_news() {
+            self.tell(RunEvent::Warning { text });
         }
     }
 
@@ -356,6 +370,7 @@ fn waits(due: &Due) -> Outcome {
     match due {
         Due::Paused => Outcome::Paused,
         Due::Blocked(why) => Outcome::Blocked { why: why.clone() },
+        Due::Waits(questions) => Outcome::Waits { why: questions.join("; ") },
         Due::ChosenDone => Outcome::ChosenDone,
         Due::Complete => Outcome::Complete,
         Due::Capped | Due::Spent(_) | Due::Work(_) => Outcome::Capped { why: prompt::waiting(due) },

@@ -11,15 +11,13 @@ use specum_core::journal::Entry;
 use specum_core::tasks::TaskKey;
 
 use super::RunError;
-use super::beside::{
-    changed_in, is_worktree, part, ready_reference, ready_references, worktree_name, worktrees_dir,
-};
+use super::beside::{changed_in, is_worktree, worktree_name, worktrees_dir};
 use crate::attempt::{History, Launched, Opened, Workspace};
 use crate::files::FileError;
 use crate::git::Git;
 use crate::logs;
+use crate::names::{kept_references, ready_reference, ready_references};
 use crate::process;
-use crate::project::Spec;
 
 /// Puts away whatever is under way.
 pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
@@ -35,9 +33,7 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     let history = History(&journal);
     let unsettled = history.unsettled();
     for (opened, _) in unsettled.iter().filter(|(_, place)| *place == Launched::InTree) {
-        let left = workspace.left_by(opened)?;
-        keep(workspace, git, opened, &left)?;
-        git.take_out(&left)?;
+        workspace.put_away(git, opened)?;
     }
     put_away_worktrees(workspace, git, &unsettled)?;
     for (opened, _) in unsettled {
@@ -82,36 +78,6 @@ pub(super) fn take_out(
     Ok(())
 }
 
-/// Keeps what an attempt has changed under a reference, if it has.
-pub(super) fn keep(
-    workspace: &Workspace,
-    git: &Git,
-    opened: &Opened,
-    changed: &[String],
-) -> Result<(), RunError> {
-    if changed.is_empty() {
-        return Ok(());
-    }
-    let base = git.head();
-    let spec = &workspace.spec;
-    let (task, attempt) = (&opened.key, opened.attempt);
-    let name = format!("{}{}-{attempt}", kept_references(spec), part(&task.id));
-    let taken = git.references(&kept_references(spec))?;
-    let reference = (1..)
-        .map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") })
-        .find(|reference| !taken.contains(reference))
-        .expect("some number is free");
-    let message = format!("{} {} attempt {attempt}, not finished", spec.name, task.id);
-    git.keep(base.as_deref(), changed, &reference, &message)?;
-    let entry = Entry::Kept { task: task.clone(), attempt, reference };
-    workspace.store.lock()?.record(entry)?;
-    Ok(())
-}
-
-fn kept_references(spec: &Spec) -> String {
-    format!("refs/specum/{}/kept/", part(&spec.name))
-}
-
 fn put_away_worktrees(
     workspace: &Workspace,
     git: &Git,
@@ -131,7 +97,7 @@ fn put_away_worktrees(
         if let Some(opened) = opened.filter(|_| is_whole()) {
             let base = opened.base().unwrap_or("HEAD");
             let changed = changed_in(&there, base, workspace)?;
-            keep(workspace, &there, opened, &changed)?;
+            workspace.keep(&there, opened, &changed)?;
         }
         git.remove_worktree(&worktree.path)?;
     }

@@ -52,7 +52,9 @@ impl Records {
         }
         // Somebody died before the end of the line, but not before that of the
         // record.
-        Ok(Arc::new(self.records.iter().cloned().chain(torn).collect()))
+        let mut records: Vec<Record> = self.records.iter().cloned().chain(torn).collect();
+        journal::follow_renames(&mut records, self.records.len());
+        Ok(Arc::new(records))
     }
 
     /// Whether a file still begins with what was read of it.
@@ -74,6 +76,7 @@ impl Records {
         self.last_line = lines[before.map_or(0, |at| at + 1)..].to_vec();
         self.length += lines.len() as u64;
         let records = Arc::make_mut(&mut self.records);
+        let known = records.len();
         for record in journal::parse(lines) {
             let writes = record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep);
             if writes
@@ -84,6 +87,7 @@ impl Records {
             }
             records.push(record);
         }
+        journal::follow_renames(records, known);
     }
 }
 

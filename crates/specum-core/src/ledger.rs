@@ -1,0 +1,487 @@
+//! What a loop has on record about its plan: which check counts for each task,
+//! and which ticks have something behind them.
+//!
+//! A [`Ledger`] is a fold over the journal. [`Ledger::review`] compares it with
+//! the task file as it stands and says what is to be recorded and which boxes
+//! are to be opened again. A tick counts only with a verdict, a person's word
+//! or the beginning of the loop behind it; a check that was changed while an
+//! attempt was open counts only after a person has accepted it.
+//!
+//! A task is followed through edits by its content, then by its id, then by its
+//! title and its place among its neighbours.
+
+mod follow;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::journal::{Entry, Record};
+use crate::line;
+use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey};
+
+/// The lines of a check as they stand in the plan. Bytes, because a plan may
+/// hold anything; text in the journal wherever they are text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Wire", from = "Wire")]
+pub struct Lines(pub Vec<u8>);
+
+/// How lines stand in the journal.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Wire {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<Lines> for Wire {
+    fn from(lines: Lines) -> Wire {
+        String::from_utf8(lines.0).map_or_else(|error| Wire::Bytes(error.into_bytes()), Wire::Text)
+    }
+}
+
+impl From<Wire> for Lines {
+    fn from(wire: Wire) -> Lines {
+        match wire {
+            Wire::Text(text) => Lines(text.into_bytes()),
+            Wire::Bytes(bytes) => Lines(bytes),
+        }
+    }
+}
+
+impl Lines {
+    /// The Verify lines of a task as they stand now.
+    pub fn of(file: &TaskFile<'_>, task: &Task) -> Lines {
+        Lines(file.raw_field(task, "Verify").unwrap_or_default().into_bytes())
+    }
+
+    /// The lines for a person: one line, without the name of the field.
+    pub fn shown(&self) -> String {
+        let text = line::readable(&self.0);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let bare = words.trim_start_matches(['-', '*', '+', ' ', '_']);
+        let value = bare.split_once(':').map_or(bare, |(_, value)| value);
+        let value = value.trim_start_matches('*').trim();
+        match value.is_empty() {
+            true => "no check".into(),
+            false => line::head(value, 120).to_owned(),
+        }
+    }
+}
+
+/// A task as it goes on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The task.
+    pub task: TaskKey,
+    /// Its check.
+    #[serde(default)]
+    pub check: Lines,
+    /// A digest of what it asks for, see [`TaskFile::content`].
+    pub content: String,
+    /// Whether its box is ticked, and rightly so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ticked: bool,
+}
+
+impl Planned {
+    fn of(file: &TaskFile<'_>, task: &Task, ticked: bool) -> Planned {
+        let content = file.content(task).hex();
+        Planned { task: task.key(), check: Lines::of(file, task), content, ticked }
+    }
+}
+
+/// Something that changed between the plan on record and the plan as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlanEdit {
+    /// This is on record from now on: a new task, or another text or check.
+    Recorded(Planned),
+    /// The task has another id, place or title.
+    Renamed {
+        /// What it was called.
+        from: TaskKey,
+        /// What it is called.
+        to: TaskKey,
+    },
+    /// The task is gone, and that is right.
+    Removed(TaskKey),
+    /// The plan was changed while these tasks were being worked on. A person has
+    /// to accept it.
+    Unconfirmed {
+        /// The task.
+        task: TaskKey,
+        /// What became of it.
+        change: Change,
+        /// The tasks that were being worked on.
+        during: String,
+    },
+    /// What waited to be accepted is as it was on record again.
+    Withdrawn(TaskKey),
+    /// A person has ticked the box while nobody held the loop.
+    Ticked(TaskKey),
+    /// Somebody has opened a box whose tick counted: it is to be done again.
+    Reopened(TaskKey),
+}
+
+/// What waits for a person's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// The check was changed to this.
+    Check(Lines),
+    /// The task was removed.
+    Removed,
+}
+
+/// Why a tick counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It stood there when the loop began.
+    Stood,
+    /// An attempt has passed.
+    Passed,
+    /// A person says so.
+    Person,
+}
+
+/// A change that waits for a person's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unconfirmed {
+    /// What was changed.
+    pub change: Change,
+    /// The tasks that were being worked on.
+    pub during: String,
+}
+
+/// A task on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnRecord {
+    /// The task, as it is called now.
+    pub task: TaskKey,
+    /// The check that counts.
+    pub check: Lines,
+    /// Why its tick counts, if it does.
+    pub proof: Option<Proof>,
+    /// What waits for a person's word.
+    pub unconfirmed: Option<Unconfirmed>,
+    content: String,
+}
+
+impl OnRecord {
+    /// What waits for a person, and what to do about it.
+    pub fn question(&self) -> Option<String> {
+        let Unconfirmed { change, during } = self.unconfirmed.as_ref()?;
+        let id = &self.task.id;
+        let during = match during.is_empty() {
+            true => "while the loop was at work".to_owned(),
+            false => format!("while {during} was being worked on"),
+        };
+        Some(match change {
+            Change::Check(new) => format!(
+                "the check of {id} was changed {during}: {} → {}; `specum accept {id}` takes the \
+                 new one",
+                self.check.shown(),
+                new.shown()
+            ),
+            Change::Removed => format!(
+                "task {id} was removed {during}; put it back, or `specum accept {id}` agrees"
+            ),
+        })
+    }
+}
+
+/// What a review has found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Review {
+    /// For the record.
+    pub edits: Vec<PlanEdit>,
+    /// Boxes that are ticked with nothing behind it.
+    pub unproved: Vec<TaskKey>,
+}
+
+impl Review {
+    /// The old ids with the new keys of the tasks that are called otherwise now.
+    pub fn renames(&self) -> HashMap<&str, &TaskKey> {
+        renames(&self.edits)
+    }
+
+    /// The tasks whose questions are new, or settled without a person.
+    pub fn settled(&self) -> impl Iterator<Item = &TaskKey> {
+        self.edits.iter().filter_map(|edit| match edit {
+            PlanEdit::Withdrawn(task) => Some(task),
+            PlanEdit::Recorded(planned) => Some(&planned.task),
+            _ => None,
+        })
+    }
+}
+
+fn renames(edits: &[PlanEdit]) -> HashMap<&str, &TaskKey> {
+    let renamed = edits.iter().filter_map(|edit| match edit {
+        PlanEdit::Renamed { from, to } => Some((from.id.as_str(), to)),
+        _ => None,
+    });
+    renamed.collect()
+}
+
+/// A plan as a new loop finds it: what is ticked counts.
+pub fn beginning(file: &TaskFile<'_>) -> Vec<Planned> {
+    file.tasks.iter().map(|task| Planned::of(file, task, task.done)).collect()
+}
+
+/// What a loop has on record about its plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    tasks: Vec<OnRecord>,
+    /// Where each of them stands in that list, by id.
+    places: HashMap<String, usize>,
+    begun: bool,
+}
+
+impl Ledger {
+    /// What a journal has on record. Its records call every task what it is
+    /// called now, see [`crate::journal::follow_renames`].
+    pub fn of(records: &[Record]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for record in records {
+            ledger.add(record);
+        }
+        // Without ids the name is the place, and neighbours tell who is who.
+        ledger.tasks.sort_by_key(|known| known.task.place());
+        ledger.index();
+        ledger
+    }
+
+    /// Whether the loop has recorded its plan. One that was begun by somebody
+    /// else has not.
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// The tasks on record.
+    pub fn tasks(&self) -> &[OnRecord] {
+        &self.tasks
+    }
+
+    /// A task on record.
+    pub fn task(&self, id: &str) -> Option<&OnRecord> {
+        self.places.get(id).map(|&at| &self.tasks[at])
+    }
+
+    /// The removals that nobody has accepted: with one of them, no loop is
+    /// complete.
+    pub fn removals(&self) -> impl Iterator<Item = &OnRecord> {
+        self.tasks.iter().filter(|task| {
+            task.unconfirmed.as_ref().is_some_and(|asked| asked.change == Change::Removed)
+        })
+    }
+
+    /// What waits for a person's word, the tasks that are done left out.
+    pub fn questions(&self) -> impl Iterator<Item = String> {
+        let open = self.tasks.iter().filter(|task| task.proof.is_none());
+        open.filter_map(OnRecord::question)
+    }
+
+    fn add(&mut self, record: &Record) {
+        match &record.entry {
+            Entry::Cancelled | Entry::Completed { .. } => *self = Ledger::default(),
+            Entry::Started { plan, .. } if !plan.is_empty() => {
+                self.tasks = plan.iter().map(on_record).collect();
+                self.begun = true;
+                self.index();
+            }
+            Entry::PlanChanged { edits } => self.change(edits),
+            Entry::Passed { task, .. } => self.set_proof(&task.id, Some(Proof::Passed)),
+            Entry::Ticked { task } => self.set_proof(&task.id, Some(Proof::Person)),
+            Entry::Failed { task, .. } | Entry::SetAside { task, .. } => {
+                self.set_proof(&task.id, None);
+            }
+            Entry::Unticked { tasks } => tasks.iter().for_each(|id| self.set_proof(id, None)),
+            Entry::Accepted { task } => self.accept(task),
+            _ => {}
+        }
+        // What specum itself inserts is on record at once.
+        for edit in record.changes.iter().flat_map(|changes| &changes.tasks) {
+            if let TaskEdit::InsertAfter { block, .. } = edit {
+                let file = TaskFile::scan(block.as_bytes());
+                let added = file.tasks.iter().map(|task| Planned::of(&file, task, false));
+                added.for_each(|planned| self.record(&planned));
+            }
+        }
+    }
+
+    fn change(&mut self, edits: &[PlanEdit]) {
+        self.begun = true;
+        for edit in edits {
+            match edit {
+                PlanEdit::Recorded(planned) => self.record(planned),
+                // The records call every task what it is called now.
+                PlanEdit::Renamed { .. } => {}
+                PlanEdit::Removed(task) => self.remove(&task.id),
+                PlanEdit::Unconfirmed { task, change, during } => {
+                    if let Some(known) = self.task_mut(&task.id) {
+                        let (change, during) = (change.clone(), during.clone());
+                        known.unconfirmed = Some(Unconfirmed { change, during });
+                    }
+                }
+                PlanEdit::Withdrawn(task) => {
+                    if let Some(known) = self.task_mut(&task.id) {
+                        known.unconfirmed = None;
+                    }
+                }
+                PlanEdit::Ticked(task) => self.set_proof(&task.id, Some(Proof::Person)),
+                PlanEdit::Reopened(task) => self.set_proof(&task.id, None),
+            }
+        }
+    }
+
+    fn record(&mut self, planned: &Planned) {
+        match self.task_mut(&planned.task.id) {
+            Some(known) => {
+                known.task = planned.task.clone();
+                known.check = planned.check.clone();
+                known.content = planned.content.clone();
+                known.unconfirmed = None;
+            }
+            None => {
+                self.places.insert(planned.task.id.clone(), self.tasks.len());
+                self.tasks.push(on_record(planned));
+            }
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        self.tasks.retain(|known| known.task.id != id);
+        self.index();
+    }
+
+    fn index(&mut self) {
+        let places = self.tasks.iter().enumerate();
+        self.places = places.map(|(at, known)| (known.task.id.clone(), at)).collect();
+    }
+
+    fn accept(&mut self, task: &TaskKey) {
+        let Some(known) = self.task_mut(&task.id) else { return };
+        match known.unconfirmed.take() {
+            Some(Unconfirmed { change: Change::Check(lines), .. }) => known.check = lines,
+            Some(Unconfirmed { change: Change::Removed, .. }) => self.remove(&task.id),
+            None => {}
+        }
+    }
+
+    fn set_proof(&mut self, id: &str, proof: Option<Proof>) {
+        if let Some(known) = self.task_mut(id) {
+            known.proof = proof;
+        }
+    }
+
+    fn task_mut(&mut self, id: &str) -> Option<&mut OnRecord> {
+        self.places.get(id).map(|&at| &mut self.tasks[at])
+    }
+
+    /// Compares the plan as it stands with the one on record. `during` names the
+    /// tasks that are being worked on; `None` if nobody holds the loop, and
+    /// whatever was changed is a person's.
+    pub fn review(&self, file: &TaskFile<'_>, during: Option<&str>) -> Review {
+        if !self.begun {
+            let edits = beginning(file).into_iter().map(PlanEdit::Recorded).collect();
+            return Review { edits, unproved: Vec::new() };
+        }
+        let mut review = Review::default();
+        let places = follow::places(&self.tasks, file);
+        let mut known = vec![false; file.tasks.len()];
+        for (on_record, place) in self.tasks.iter().zip(places) {
+            match place {
+                None => review.missing(on_record, during),
+                Some(index) => {
+                    known[index] = true;
+                    review.compare(on_record, file, &file.tasks[index], during);
+                }
+            }
+        }
+        let new = file.tasks.iter().zip(known).filter(|(_, known)| !known);
+        for (task, _) in new {
+            let ticked = task.done && during.is_none();
+            review.edits.push(PlanEdit::Recorded(Planned::of(file, task, ticked)));
+            if task.done && during.is_some() {
+                review.unproved.push(task.key());
+            }
+        }
+        review
+    }
+
+    /// The ticks that have nothing behind them, if somebody holds the loop.
+    pub fn unproved(&self, file: &TaskFile<'_>) -> Vec<TaskKey> {
+        match self.begun {
+            true => self.review(file, Some("")).unproved,
+            false => Vec::new(),
+        }
+    }
+}
+
+fn on_record(planned: &Planned) -> OnRecord {
+    OnRecord {
+        task: planned.task.clone(),
+        check: planned.check.clone(),
+        content: planned.content.clone(),
+        proof: planned.ticked.then_some(Proof::Stood),
+        unconfirmed: None,
+    }
+}
+
+impl Review {
+    fn missing(&mut self, on_record: &OnRecord, during: Option<&str>) {
+        let task = on_record.task.clone();
+        let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
+        match during {
+            _ if asked == Some(&Change::Removed) => {}
+            Some(during) if on_record.proof.is_none() => {
+                let (change, during) = (Change::Removed, during.to_owned());
+                self.edits.push(PlanEdit::Unconfirmed { task, change, during });
+            }
+            _ => self.edits.push(PlanEdit::Removed(task)),
+        }
+    }
+
+    fn compare(
+        &mut self,
+        on_record: &OnRecord,
+        file: &TaskFile<'_>,
+        task: &Task,
+        during: Option<&str>,
+    ) {
+        let key = task.key();
+        if key != on_record.task {
+            let (from, to) = (on_record.task.clone(), key.clone());
+            self.edits.push(PlanEdit::Renamed { from, to });
+        }
+        let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
+        let now = Lines::of(file, task);
+        let content = file.content(task).hex();
+        if now == on_record.check {
+            if asked.is_some() {
+                self.edits.push(PlanEdit::Withdrawn(key.clone()));
+            } else if content != on_record.content {
+                self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
+            }
+        } else if asked != Some(&Change::Check(now.clone())) {
+            self.edits.push(match during {
+                Some(during) => PlanEdit::Unconfirmed {
+                    task: key.clone(),
+                    change: Change::Check(now),
+                    during: during.to_owned(),
+                },
+                None => PlanEdit::Recorded(Planned::of(file, task, false)),
+            });
+        }
+        match (task.done, on_record.proof, during) {
+            (true, None, Some(_)) => self.unproved.push(key),
+            (true, None, None) => self.edits.push(PlanEdit::Ticked(key)),
+            (false, Some(_), _) => self.edits.push(PlanEdit::Reopened(key)),
+            (true, Some(_), _) | (false, None, _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Where the tasks on record stand in a file that somebody may have edited.
+
+use std::collections::HashMap;
+
+use super::OnRecord;
+use crate::tasks::TaskFile;
+
+/// The position in the file of each task on record; `None` if it is gone.
+///
+/// A task is found by its content first, so that a block that only got another
+/// number is the same task; then by its id, or in a plan without ids by its
+/// title; then, without ids, by its place between the same neighbours. Of
+/// several that look alike, the one with the same name comes first, then
+/// whichever comes first in the file.
+pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usize>> {
+    let mut search = Search {
+        names: file.tasks.iter().map(crate::tasks::Task::name).collect(),
+        places: vec![None; tasks.len()],
+        taken: vec![false; file.tasks.len()],
+    };
+    let contents: Vec<String> = file.tasks.iter().map(|task| file.content(task).hex()).collect();
+    search.by_name(tasks, |on_record, index| on_record.content == contents[index]);
+    search.by(tasks, |on_record| &on_record.content, &contents);
+    if file.has_ids {
+        search.by_name(tasks, |_, _| true);
+    } else {
+        let titles: Vec<String> = file.tasks.iter().map(|task| task.title.clone()).collect();
+        search.by(tasks, |on_record| &on_record.task.title, &titles);
+        search.by_neighbours();
+    }
+    search.places
+}
+
+struct Search {
+    names: Vec<String>,
+    places: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl Search {
+    fn take(&mut self, at: usize, index: usize) {
+        self.places[at] = Some(index);
+        self.taken[index] = true;
+    }
+
+    /// Those of the same name, if they fit.
+    fn by_name(&mut self, tasks: &[OnRecord], fits: impl Fn(&OnRecord, usize) -> bool) {
+        let names: HashMap<String, usize> =
+            self.names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect();
+        for (at, on_record) in tasks.iter().enumerate() {
+            if self.places[at].is_none()
+                && let Some(&index) = names.get(&on_record.task.id)
+                && !self.taken[index]
+                && fits(on_record, index)
+            {
+                self.take(at, index);
+            }
+        }
+    }
+
+    /// Those that are alike in something, one after another.
+    fn by(
+        &mut self,
+        tasks: &[OnRecord],
+        on_record: impl Fn(&OnRecord) -> &str,
+        in_file: &[String],
+    ) {
+        // Backwards, so that the first of several is the last of its list.
+        let mut free: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, value) in in_file.iter().enumerate().rev() {
+            if !self.taken[index] {
+                free.entry(value).or_default().push(index);
+            }
+        }
+        for (at, task) in tasks.iter().enumerate() {
+            if self.places[at].is_none()
+                && let Some(index) = free.get_mut(on_record(task)).and_then(Vec::pop)
+            {
+                self.take(at, index);
+            }
+        }
+    }
+
+    /// One that is missing and one that is new between the same neighbours are
+    /// the same task with another title.
+    fn by_neighbours(&mut self) {
+        let mut at = 0;
+        while at < self.places.len() {
+            if self.places[at].is_some() {
+                at += 1;
+                continue;
+            }
+            let missing = self.places[at..]
+                .iter()
+                .position(Option::is_some)
+                .unwrap_or(self.places.len() - at);
+            let above = at.checked_sub(1).and_then(|above| self.places[above]);
+            let begin = above.map_or(0, |index| index + 1);
+            let end = self.places.get(at + missing).copied().flatten();
+            let end = end.unwrap_or(self.taken.len());
+            let new: Vec<usize> = (begin..end).filter(|&index| !self.taken[index]).collect();
+            if let ([index], 1) = (new.as_slice(), missing) {
+                self.take(at, *index);
+            }
+            at += missing;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The plan as it stands against the plan on record, before anything is decided.
+//!
+//! Whoever takes the spec's lock to decide something reviews first: what a
+//! person has edited while nobody held the loop goes on record, a check that was
+//! changed or a task that was removed during an attempt waits for a person, and
+//! a tick with nothing behind it is taken back.
+
+use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::ledger::{Ledger, PlanEdit};
+use specum_core::machine::{self, Effect, Event, Step};
+use specum_core::state::State;
+use specum_core::tasks::{TaskEdit, TaskFile, TaskKey};
+
+use super::{AttemptError, History, Workspace};
+use crate::owner;
+use crate::store::{Locked, Store, StoreError, View};
+
+/// A spec under its lock, with plan and record brought together.
+pub(crate) struct Reviewed {
+    /// State and plan as they stand.
+    pub(crate) view: View,
+    /// What is on record.
+    pub(crate) ledger: Ledger,
+    /// Ticks with nothing behind them, which are still to be taken back.
+    pub(crate) unproved: Vec<TaskKey>,
+    /// What a person should hear of.
+    pub(crate) news: Vec<String>,
+}
+
+impl Workspace {
+    /// Takes the lock for a decision.
+    pub(super) fn enter(&self) -> Result<(Locked<'_>, Reviewed), AttemptError> {
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        let mut reviewed = review(&self.store, &locked, view)?;
+        take_back(&locked, &mut reviewed)?;
+        self.tell(&mut reviewed);
+        Ok((locked, reviewed))
+    }
+
+    /// Opens the boxes again that were ticked with nothing behind it. A state
+    /// that somebody has spoilt does not hold that up: the journal has another.
+    pub fn take_back_ticks(&self) -> Result<(), AttemptError> {
+        let locked = self.store.lock()?;
+        let tasks = self.store.read_tasks()?;
+        let state = match self.store.read_state() {
+            Some(Ok(state)) => Some(state),
+            Some(Err(_)) => History(&self.store.read_journal()?).last_state(),
+            None => None,
+        };
+        let mut reviewed = review(&self.store, &locked, View { state, tasks })?;
+        take_back(&locked, &mut reviewed)?;
+        self.tell(&mut reviewed);
+        Ok(())
+    }
+
+    /// Keeps what a review has found for whoever talks to a person.
+    pub(super) fn tell(&self, reviewed: &mut Reviewed) {
+        self.news.lock().expect("no holder panics").append(&mut reviewed.news);
+    }
+
+    /// What reviews have found since the last time, each in a sentence.
+    pub fn take_news(&self) -> Vec<String> {
+        std::mem::take(&mut *self.news.lock().expect("no holder panics"))
+    }
+
+    /// What is on record about the plan.
+    pub fn ledger(&self) -> Result<Ledger, AttemptError> {
+        Ok(Ledger::of(&self.store.read_journal()?))
+    }
+}
+
+/// Puts on record what differs from it. A loop that was begun by another program
+/// has no record, and stays as it is.
+pub(crate) fn review(
+    store: &Store,
+    locked: &Locked<'_>,
+    mut view: View,
+) -> Result<Reviewed, StoreError> {
+    let journal = store.read_journal()?;
+    let mut ledger = Ledger::of(&journal);
+    let (mut unproved, mut news) = (Vec::new(), Vec::new());
+    if let (Some(state), Some(tasks)) = (&view.state, &view.tasks)
+        && History(&journal).is_under_way()
+    {
+        let file = TaskFile::scan(tasks);
+        let held = owner::current(Some(state), &store.read_memory()).is_some();
+        let at_work = History(&journal).at_work();
+        let during = (held || !at_work.is_empty()).then(|| at_work.join(", "));
+        let found = ledger.review(&file, during.as_deref());
+        if !found.edits.is_empty() {
+            let renames = found.renames();
+            let renames = renames.iter().map(|(from, to)| ((*from).to_owned(), (*to).clone()));
+            let settled = found.settled().map(|task| task.id.clone()).collect();
+            let event = Event::Follow { renames: renames.collect(), settled };
+            let step = machine::step(state, &file, event);
+            let asked = asked(&found.edits);
+            locked.write_step(Entry::PlanChanged { edits: found.edits }, &step)?;
+            ledger = Ledger::of(&store.read_journal()?);
+            news.extend(asked.iter().filter_map(|id| ledger.task(id)?.question()));
+            view.state = step.state;
+        }
+        unproved = found.unproved;
+    }
+    Ok(Reviewed { view, ledger, unproved, news })
+}
+
+/// The tasks about which a person is asked from now on.
+fn asked(edits: &[PlanEdit]) -> Vec<String> {
+    let asked = edits.iter().filter_map(|edit| match edit {
+        PlanEdit::Unconfirmed { task, .. } => Some(task.id.clone()),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// Opens the boxes again that were ticked with nothing behind it.
+pub(crate) fn take_back(locked: &Locked<'_>, reviewed: &mut Reviewed) -> Result<(), StoreError> {
+    let unproved = std::mem::take(&mut reviewed.unproved);
+    if unproved.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = unproved.iter().map(|key| key.id.clone()).collect();
+    let file = reviewed.view.file();
+    let changes = match &reviewed.view.state {
+        Some(state) => {
+            let nothing = Event::Follow { renames: Vec::new(), settled: Vec::new() };
+            let step = without_ticks(state, &file, nothing, &unproved);
+            let changes = locked.changes(&step)?;
+            reviewed.view.state = step.state;
+            changes
+        }
+        None => {
+            let tasks = unproved.into_iter().map(TaskEdit::Untick).collect();
+            Changes { tasks, state: StateChange::Keep, ..Changes::default() }
+        }
+    };
+    reviewed.news.push(told(&names));
+    reviewed.view.tasks =
+        reviewed.view.tasks.as_deref().map(|text| TaskEdit::apply_all(&changes.tasks, text));
+    locked.write(Entry::Unticked { tasks: names }, changes)
+}
+
+/// That these boxes are open again, in words.
+pub fn told(names: &[String]) -> String {
+    let (boxes, were, are) =
+        if names.len() == 1 { ("box", "was", "is") } else { ("boxes", "were", "are") };
+    format!("{boxes} {} {were} ticked without a verdict and {are} open again", names.join(", "))
+}
+
+/// A step over the file as it is without those ticks, which takes them back.
+pub fn without_ticks(
+    state: &State,
+    file: &TaskFile<'_>,
+    event: Event,
+    unproved: &[TaskKey],
+) -> Step {
+    let edits: Vec<TaskEdit> = unproved.iter().cloned().map(TaskEdit::Untick).collect();
+    let text = TaskEdit::apply_all(&edits, file.text());
+    let mut step = machine::step(state, &TaskFile::scan(&text), event);
+    step.effects.splice(0..0, edits.into_iter().map(Effect::Edit));
+    step
+}
