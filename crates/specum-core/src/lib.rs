@@ -34,6 +34,7 @@ pub mod hook;
 pub mod journal;
 pub mod line;
 pub mod machine;
+pub mod owner;
 pub mod plan;
 pub mod progress;
 pub mod prompt;
