@@ -4,6 +4,7 @@
 use serde_json::Value;
 use specum_core::guard::{self, Memory};
 use specum_core::hook::{self, Input, Output};
+use specum_core::owner::{Asker, Holder};
 use specum_core::prompt::Spec;
 use specum_core::state::State;
 use specum_core::stop::{self, Scene};
@@ -43,6 +44,8 @@ fn a_stuck_session_is_let_go(
     let tasks = TaskFile::scan(PLAN);
     let mut memory = memory.clone();
     for _ in 0..=MOST_BLOCKS {
+        let asker = Asker::Session(input.session_id.as_deref().unwrap_or_default());
+        let holder = Holder::of(state.ok(), &memory, asker, |_| true);
         let decision = stop::decide(&Scene {
             input,
             spec: Spec { name: "demo", path: "./specs/demo" },
@@ -51,8 +54,7 @@ fn a_stuck_session_is_let_go(
             last_message: input.last_message.as_deref(),
             memory: &memory,
             host: None,
-            state_owner_gone: false,
-            memory_owner_gone: false,
+            holder: &holder,
             max_parallel: 5,
         });
         is_portable(&decision.output);

@@ -12,7 +12,7 @@
 
 mod follow;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -390,9 +390,20 @@ impl Ledger {
         let mut review = Review::default();
         let places = follow::places(&self.tasks, file);
         let mut known = vec![false; file.tasks.len()];
+        let names: HashSet<String> = file.tasks.iter().map(Task::name).collect();
+        let mut gone = self.tasks.iter().filter_map(|known| known.task.gone()).max().unwrap_or(0);
         for (on_record, place) in self.tasks.iter().zip(places) {
             match place {
-                None => review.missing(on_record, during),
+                None => {
+                    // Its name belongs to another by now, or soon will.
+                    let key = &on_record.task;
+                    let needs_name = key.place().is_some() || names.contains(&key.id);
+                    let name = needs_name.then(|| {
+                        gone += 1;
+                        key.named_gone(gone)
+                    });
+                    review.missing(on_record, name, during);
+                }
                 Some(index) => {
                     known[index] = true;
                     review.compare(on_record, file, &file.tasks[index], during);
@@ -430,8 +441,11 @@ fn on_record(planned: &Planned) -> OnRecord {
 }
 
 impl Review {
-    fn missing(&mut self, on_record: &OnRecord, during: Option<&str>) {
-        let task = on_record.task.clone();
+    fn missing(&mut self, on_record: &OnRecord, name: Option<TaskKey>, during: Option<&str>) {
+        let task = name.clone().unwrap_or_else(|| on_record.task.clone());
+        if let Some(to) = name {
+            self.edits.push(PlanEdit::Renamed { from: on_record.task.clone(), to });
+        }
         let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
         match during {
             _ if asked == Some(&Change::Removed) => {}

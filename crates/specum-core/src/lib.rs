@@ -35,6 +35,7 @@ pub mod journal;
 pub mod ledger;
 pub mod line;
 pub mod machine;
+pub mod owner;
 pub mod plan;
 pub mod progress;
 pub mod prompt;

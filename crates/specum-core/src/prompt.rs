@@ -6,6 +6,7 @@
 
 use crate::line;
 use crate::machine::Due;
+use crate::owner::Holder;
 use crate::plan::Unit;
 use crate::state::State;
 use crate::tasks::{Task, TaskFile, short_title};
@@ -320,7 +321,7 @@ pub fn session_note(
     spec: Spec<'_>,
     state: Option<&State>,
     file: &TaskFile<'_>,
-    held_by: &str,
+    holder: &Holder,
 ) -> String {
     let done = file.done_count();
     let total = file.tasks.len();
@@ -333,7 +334,7 @@ pub fn session_note(
             let next = crate::plan::current(&file.tasks).map(|index| &file.tasks[index]);
             if let Some(task) = next {
                 note.push_str(&format!(
-                    "Due: {} {} (attempt {}). Held by {held_by}.\n",
+                    "Due: {} {} (attempt {}). Held by {holder}.\n",
                     task.name(),
                     short_title(&task.title),
                     state.task_iteration

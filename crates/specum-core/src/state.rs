@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::budget::Budget;
+pub use crate::owner::{Owner, Process};
 
 /// The newest format this version writes. A file with a higher
 /// `formatVersion` is read but never overwritten.
@@ -80,46 +81,6 @@ pub enum Driver {
     Hook,
     /// The Ralph Loop plugin.
     RalphLoop,
-}
-
-/// Who works the spec.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Owner {
-    /// A session of a host such as Claude Code.
-    Session {
-        /// The host's id of the session.
-        #[serde(rename = "sessionId")]
-        session_id: String,
-        /// The host's process, when it is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        process: Option<Process>,
-    },
-    /// A `specum run`.
-    Runner {
-        /// Its process.
-        process: Process,
-    },
-}
-
-impl Owner {
-    /// The process behind the owner, when it is known.
-    pub fn process(&self) -> Option<&Process> {
-        match self {
-            Owner::Session { process, .. } => process.as_ref(),
-            Owner::Runner { process } => Some(process),
-        }
-    }
-}
-
-/// A process, told from a later one that was given the same number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    /// Its number.
-    pub pid: u32,
-    /// When it started, in the kernel's own count; empty where unknown.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub started: String,
 }
 
 /// The batch that is running.

@@ -9,9 +9,10 @@ use crate::digest::Digest;
 use crate::guard::{self, Guard, Leave, Memory};
 use crate::hook::{Input, Output};
 use crate::machine;
+use crate::owner::{Holder, Owner, Process};
 use crate::plan::{Scope, Unit};
 use crate::prompt::{self, Notice, Place, Spec};
-use crate::state::{Corrupt, Driver, Owner, Phase, Process, State};
+use crate::state::{Corrupt, Driver, Phase, State};
 use crate::tasks::TaskFile;
 
 /// All that is known when a session wants to stop.
@@ -31,10 +32,8 @@ pub struct Scene<'a> {
     pub memory: &'a Memory,
     /// The host's process.
     pub host: Option<&'a Process>,
-    /// Whether the process of the owner in the state is gone.
-    pub state_owner_gone: bool,
-    /// Whether the process of the owner in the memory is gone.
-    pub memory_owner_gone: bool,
+    /// Who holds the spec, as this session asks.
+    pub holder: &'a Holder,
     /// How many tasks of a group run at once.
     pub max_parallel: usize,
 }
@@ -64,7 +63,7 @@ impl Decision {
 /// Whether the agent may stop.
 pub fn decide(scene: &Scene<'_>) -> Decision {
     let driven_elsewhere = scene.state.is_ok_and(|state| state.driver == Driver::RalphLoop);
-    if driven_elsewhere || scene.is_anothers() || scene.memory.is_newer_format() {
+    if driven_elsewhere || scene.holder.other().is_some() || scene.memory.is_newer_format() {
         return Decision::silent();
     }
     if scene.input.agents_running {
@@ -112,20 +111,6 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
 impl Scene<'_> {
     fn session(&self) -> &str {
         self.input.session_id.as_deref().unwrap_or_default()
-    }
-
-    /// Whether a runner, or a session other than this one, works the spec.
-    fn is_anothers(&self) -> bool {
-        let in_state = self.state.ok().and_then(|state| state.owner.as_ref());
-        let owner = match in_state {
-            Some(owner) if !self.state_owner_gone => Some(owner),
-            _ => self.memory.owner.as_ref().filter(|_| !self.memory_owner_gone),
-        };
-        match owner {
-            None => false,
-            Some(Owner::Runner { .. }) => true,
-            Some(Owner::Session { session_id, .. }) => session_id != self.session(),
-        }
     }
 
     /// The memory with this session as the owner.

@@ -144,10 +144,24 @@ impl Task {
 /// What the name of a task begins with that has only its place.
 const PLACE: &str = "no.";
 
+/// What the name of a task begins with that is no longer in the file and whose
+/// own name is another's.
+const GONE: &str = "gone.";
+
 impl TaskKey {
     /// The place of a task, from 1, if that is its name.
     pub fn place(&self) -> Option<usize> {
         self.id.strip_prefix(PLACE)?.parse().ok()
+    }
+
+    /// The key of the task once it is gone, the so-manieth.
+    pub(crate) fn named_gone(&self, number: usize) -> TaskKey {
+        TaskKey { id: format!("{GONE}{number}"), title: self.title.clone() }
+    }
+
+    /// Which of those that are gone it is, if that is its name.
+    pub(crate) fn gone(&self) -> Option<usize> {
+        self.id.strip_prefix(GONE)?.parse().ok()
     }
 }
 

@@ -24,8 +24,9 @@ use specum_core::check;
 use specum_core::journal::Entry;
 use specum_core::ledger;
 use specum_core::machine::{self, Event, Start};
+use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
-use specum_core::state::{Owner, State};
+use specum_core::state::State;
 use specum_core::tasks::TaskFile;
 
 pub use self::end::Tried;
@@ -36,6 +37,7 @@ pub use self::open::{Next, Opened};
 pub(crate) use self::review::{review, take_back};
 pub use self::review::{told, without_ticks};
 use crate::git::{Git, Status};
+use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec};
 use crate::store::{Store, View};
@@ -205,14 +207,12 @@ impl Workspace {
     /// Nobody starts a loop anew, or ends an attempt, beside a process that is at
     /// work in the tree: what its agent does from then on would be nobody's.
     pub(super) fn refuse_beside_a_run(&self, state: &State) -> Result<(), AttemptError> {
-        match &state.owner {
-            Some(Owner::Runner { process })
-                if *process != process::me() && process::is_alive(process) =>
-            {
-                let by = format!("`specum run` (process {})", process.pid);
+        match owner::holder(&self.store, Some(state), Asker::Runner(&process::me())) {
+            Holder::Other(owner @ Owner::Runner { .. }) => {
+                let by = owner.description();
                 Err(AttemptError::Held { spec: self.spec.name.clone(), by })
             }
-            _ => Ok(()),
+            Holder::Nobody | Holder::Me | Holder::Other(Owner::Session { .. }) => Ok(()),
         }
     }
 

@@ -30,6 +30,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use specum_core::owner::{Asker, Holder};
 
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
@@ -307,9 +308,9 @@ fn warn(text: impl Display) {
 fn warn_if_held(store: &Store) {
     let state = store.read_state().and_then(Result::ok);
     let me = session::current();
-    match owner::described(state.as_ref(), &store.read_memory(), me.as_deref()).as_str() {
-        "nobody" | "this session" => {}
-        other => warn(format!("this spec is being worked by {other}")),
+    let asker = Asker::session_or_person(me.as_deref());
+    if let Holder::Other(owner) = owner::holder(store, state.as_ref(), asker) {
+        warn(format!("this spec is being worked by {}", owner.description()));
     }
 }
 

@@ -18,8 +18,8 @@ use specum_core::claim;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::owner::{Asker, Owner};
 use specum_core::prompt::{self, Spec as PromptSpec};
-use specum_core::state::Owner;
 use specum_core::stop::{self, Decision, Scene};
 use specum_core::tasks::TaskFile;
 
@@ -168,7 +168,9 @@ fn decide(
         })
     });
     let host = process::host();
-    let state_owner = state.as_ref().ok().and_then(|state| state.owner.as_ref());
+    // A host that names no session has one all the same: the one without a name.
+    let asker = Asker::Session(input.session_id.as_deref().unwrap_or_default());
+    let holder = owner::holder_by(state.as_ref().ok(), memory, asker);
     Some(stop::decide(&Scene {
         input,
         spec: PromptSpec { name: &spec.name, path: &spec.shown },
@@ -177,8 +179,7 @@ fn decide(
         last_message: last_message.as_deref(),
         memory,
         host: host.as_ref(),
-        state_owner_gone: owner::is_gone(state_owner),
-        memory_owner_gone: owner::is_gone(memory.owner.as_ref()),
+        holder: &holder,
         max_parallel: project.settings.max_parallel,
     }))
 }
@@ -214,9 +215,10 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
         }
         None => None,
     };
-    let held_by = owner::described(state.as_ref(), &memory, input.session_id.as_deref());
+    let asker = Asker::session_or_person(input.session_id.as_deref());
+    let holder = owner::holder_by(state.as_ref(), &memory, asker);
     let named = PromptSpec { name: &spec.name, path: &spec.shown };
-    Some(prompt::session_note(named, state.as_ref(), &file, &held_by))
+    Some(prompt::session_note(named, state.as_ref(), &file, &holder))
 }
 
 /// The session that a `/clear` opens goes on with what that `/clear` released.
@@ -266,12 +268,12 @@ fn release(store: &Store, session_id: &str, cleared: bool) {
     let state = store.read_state().and_then(Result::ok);
     let in_state = state.as_ref().and_then(|state| state.owner.as_ref());
     let owners = [before.owner.as_ref(), in_state].into_iter().flatten();
-    let Some(mine) = owners.into_iter().find(|owner| owner::is_session(owner, session_id)) else {
+    let Some(mine) = owners.into_iter().find(|owner| owner.is_session(session_id)) else {
         return;
     };
     let released = cleared
         .then(|| Released { session_id: session_id.to_owned(), process: mine.process().cloned() });
-    let owner = before.owner.clone().filter(|owner| !owner::is_session(owner, session_id));
+    let owner = before.owner.clone().filter(|owner| !owner.is_session(session_id));
     let after = Memory { owner, released, ..Memory::default() };
     // An empty memory is no file, so that the next claim is again the first.
     let written = match after == Memory::default() {
@@ -281,7 +283,7 @@ fn release(store: &Store, session_id: &str, cleared: bool) {
     if let Err(error) = written {
         log(&error.to_string());
     }
-    if in_state.is_some_and(|owner| owner::is_session(owner, session_id)) {
+    if in_state.is_some_and(|owner| owner.is_session(session_id)) {
         release_in_state(store, session_id);
     }
 }
@@ -291,7 +293,7 @@ fn release_in_state(store: &Store, session_id: &str) {
         let locked = store.lock()?;
         let Some(mut state) = locked.read()?.state else { return Ok(()) };
         // Somebody else may have taken it since.
-        if !state.owner.as_ref().is_some_and(|owner| owner::is_session(owner, session_id)) {
+        if !state.owner.as_ref().is_some_and(|owner| owner.is_session(session_id)) {
             return Ok(());
         }
         state.owner = None;

@@ -1,49 +1,30 @@
-//! Who works a spec: one answer for every door.
+//! Who holds a spec now, for every command and hook that asks.
 //!
-//! The state names an owner, and so may the hooks' memory; the state's word
-//! counts first. An owner whose process is gone holds nobody back.
+//! [`specum_core::owner`] decides; this module knows which owners are alive.
 
 use specum_core::guard::Memory;
-use specum_core::state::{Owner, Process, State};
+use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::state::State;
 
 use crate::process;
+use crate::store::Store;
+
+/// Who holds the spec whose state this is.
+pub fn holder(store: &Store, state: Option<&State>, asker: Asker<'_>) -> Holder {
+    holder_by(state, &store.read_memory(), asker)
+}
+
+/// The same, with what the hooks remember read before.
+pub fn holder_by(state: Option<&State>, memory: &Memory, asker: Asker<'_>) -> Holder {
+    Holder::of(state, memory, asker, |owner| !is_gone(owner))
+}
+
+/// Whether this very process holds the spec.
+pub fn is_this_run(store: &Store, state: &State) -> bool {
+    holder(store, Some(state), Asker::Runner(&process::me())) == Holder::Me
+}
 
 /// Whether an owner's process is known and gone.
-pub fn is_gone(owner: Option<&Owner>) -> bool {
-    owner.and_then(Owner::process).is_some_and(|process| !process::is_alive(process))
-}
-
-/// Who works the spec now.
-pub fn current<'a>(state: Option<&'a State>, memory: &'a Memory) -> Option<&'a Owner> {
-    let in_state = state.and_then(|state| state.owner.as_ref());
-    let alive = |owner: &&Owner| !is_gone(Some(owner));
-    in_state.filter(alive).or(memory.owner.as_ref().filter(alive))
-}
-
-/// Whether this very process works the spec.
-pub fn is_this_run(state: &State) -> bool {
-    let me = process::me();
-    matches!(&state.owner, Some(Owner::Runner { process }) if *process == me)
-}
-
-/// Whether an owner is this session.
-pub fn is_session(owner: &Owner, session: &str) -> bool {
-    matches!(owner, Owner::Session { session_id, .. } if session_id == session)
-}
-
-/// Whether a session may work the spec: it owns it, or nobody does.
-pub fn lets(state: &State, memory: &Memory, session: &str) -> bool {
-    current(Some(state), memory).is_none_or(|owner| is_session(owner, session))
-}
-
-/// Who works the spec, in words; `me` is the asking session.
-pub fn described(state: Option<&State>, memory: &Memory, me: Option<&str>) -> String {
-    match current(state, memory) {
-        None => "nobody".into(),
-        Some(Owner::Runner { process: Process { pid, .. } }) => {
-            format!("`specum run` (process {pid})")
-        }
-        Some(owner) if me.is_some_and(|me| is_session(owner, me)) => "this session".into(),
-        Some(Owner::Session { session_id, .. }) => format!("session {session_id}"),
-    }
+pub fn is_gone(owner: &Owner) -> bool {
+    owner.process().is_some_and(|process| !process::is_alive(process))
 }

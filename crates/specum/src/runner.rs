@@ -27,8 +27,8 @@ use specum_core::agent::{Agent, Report, Sign};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
+use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::run::{After, Patience, Slot};
-use specum_core::state::Owner;
 use specum_core::tasks::TaskKey;
 use thiserror::Error;
 
@@ -232,9 +232,11 @@ pub fn run(
 /// Makes the spec ours, and the tree fit to be worked in.
 fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunError> {
     let state = workspace.store.read_state().and_then(Result::ok);
-    let memory = workspace.store.read_memory();
-    if let Some(owner) = owner::current(state.as_ref(), &memory) {
-        let by = owner::described(state.as_ref(), &memory, None);
+    let me = process::me();
+    if let Holder::Other(owner) =
+        owner::holder(&workspace.store, state.as_ref(), Asker::Runner(&me))
+    {
+        let by = owner.description();
         let spec = workspace.spec.name.clone();
         match owner {
             // Nobody takes over from a process that is at work in the tree.
@@ -248,7 +250,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunEr
         // No agent can mend that, and each would use up its attempts.
         git.refuse_without_identity()?;
     }
-    let owner = Some(Owner::Runner { process: process::me() });
+    let owner = Some(Owner::Runner { process: me });
     workspace.start(Start { owner, ..options.start.clone() })?;
     // A session that another plugin drives would be sent back to the same work.
     ralph_loop::end(&workspace.spec)?;
@@ -349,7 +351,7 @@ fn release(
     let view = locked.read()?;
     let entry = Entry::RunEnded { outcome, millis: millis_since(began) };
     match &view.state {
-        Some(state) if owner::is_this_run(state) => {
+        Some(state) if owner::is_this_run(&workspace.store, state) => {
             let event = Event::Release { millis: uncharged };
             locked.write_step(entry, &machine::step(state, &view.file(), event))?;
         }

@@ -19,7 +19,10 @@ pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usiz
         taken: vec![false; file.tasks.len()],
     };
     let contents: Vec<String> = file.tasks.iter().map(|task| file.content(task).hex()).collect();
-    search.by_name(tasks, |on_record, index| on_record.content == contents[index]);
+    // A place is no name: whatever was inserted in front has moved it.
+    if file.has_ids {
+        search.by_name(tasks, |on_record, index| on_record.content == contents[index]);
+    }
     search.by(tasks, |on_record| &on_record.content, &contents);
     if file.has_ids {
         search.by_name(tasks, |_, _| true);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::owner::Asker;
 
 const OPEN: &str = "- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n";
 const DONE: &str = "- [x] 1.1 a\n- [x] 1.2 b\n- [x] 1.3 c\n";
@@ -40,6 +41,9 @@ impl Stage {
     /// Decides, and remembers what is to be remembered.
     fn stop(&mut self) -> Decision {
         let file = self.tasks.map(|text| TaskFile::scan(text.as_bytes()));
+        let asker = Asker::Session(self.input.session_id.as_deref().unwrap_or_default());
+        let state = self.state.as_ref().ok();
+        let holder = Holder::of(state, &self.memory, asker, |_| !self.owner_gone);
         let decision = decide(&Scene {
             input: &self.input,
             spec: Spec { name: "demo", path: "./specs/demo" },
@@ -48,8 +52,7 @@ impl Stage {
             last_message: self.message,
             memory: &self.memory,
             host: None,
-            state_owner_gone: self.owner_gone,
-            memory_owner_gone: self.owner_gone,
+            holder: &holder,
             max_parallel: 5,
         });
         if let Some(memory) = &decision.memory {

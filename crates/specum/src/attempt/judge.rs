@@ -8,6 +8,7 @@ use specum_core::journal::Entry;
 use specum_core::ledger::{Ledger, OnRecord};
 use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
+use specum_core::owner::Asker;
 use specum_core::state::State;
 use specum_core::tasks::{self, Check, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Layer, Verdict};
@@ -365,18 +366,15 @@ impl Workspace {
         if now.is_none_or(|now| now.attempt != opened.attempt) {
             return Err(AttemptError::NotOpen(opened.key.id.clone()));
         }
-        match by {
-            By::Executor(session) | By::Batch(session)
-                if !owner::lets(state, &self.store.read_memory(), session) =>
-            {
-                Err(AttemptError::NotYours(self.spec.name.clone()))
+        let is_allowed = match by {
+            By::Verb => return self.refuse_beside_a_run(state),
+            By::Executor(session) | By::Batch(session) => {
+                let asker = Asker::Session(session);
+                owner::holder(&self.store, Some(state), asker).other().is_none()
             }
-            By::Run | By::OnTop if !owner::is_this_run(state) => {
-                Err(AttemptError::NotYours(self.spec.name.clone()))
-            }
-            By::Verb => self.refuse_beside_a_run(state),
-            By::Executor(_) | By::Batch(_) | By::Run | By::OnTop => Ok(()),
-        }
+            By::Run | By::OnTop => owner::is_this_run(&self.store, state),
+        };
+        is_allowed.then_some(()).ok_or_else(|| AttemptError::NotYours(self.spec.name.clone()))
     }
 
     /// Work that was begun on one branch is not committed on another.

@@ -8,6 +8,7 @@
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::ledger::{Ledger, PlanEdit};
 use specum_core::machine::{self, Effect, Event, Step};
+use specum_core::owner::{Asker, Holder};
 use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile, TaskKey};
 
@@ -84,7 +85,7 @@ pub(crate) fn review(
         && History(&journal).is_under_way()
     {
         let file = TaskFile::scan(tasks);
-        let held = owner::current(Some(state), &store.read_memory()).is_some();
+        let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
         let at_work = History(&journal).at_work();
         let during = (held || !at_work.is_empty()).then(|| at_work.join(", "));
         let found = ledger.review(&file, during.as_deref());

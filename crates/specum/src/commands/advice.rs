@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use specum_core::agent;
 use specum_core::check::{self, Severity};
+use specum_core::owner::Asker;
 use specum_core::state::{Phase, State};
 use specum_core::tasks::TaskFile;
 
@@ -220,9 +221,9 @@ fn under_way(store: &Store, state: &State, progress: &str) -> Advice {
             .step("specum resume", "lets it go on")
             .step("specum run", "then: goes on");
     }
-    match owner::current(Some(state), &store.read_memory()) {
-        Some(_) => {
-            let by = owner::described(Some(state), &store.read_memory(), None);
+    match owner::holder(store, Some(state), Asker::Person).other() {
+        Some(owner) => {
+            let by = owner.description();
             stands(format!("{progress}; {by} works it."))
                 .step("specum log --follow", "watch it")
                 .step("specum pause", "let it wait")

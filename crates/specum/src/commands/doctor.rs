@@ -2,6 +2,7 @@ use std::path::Path;
 
 use serde_json::json;
 use specum_core::journal;
+use specum_core::owner::{Asker, Holder};
 
 use super::advice::Advice;
 use super::{print, print_json};
@@ -153,10 +154,10 @@ fn repair() -> anyhow::Result<String> {
             continue;
         }
         let state = workspace.store.read_state().and_then(Result::ok);
-        let memory = workspace.store.read_memory();
         let spec = workspace.spec.name.clone();
-        if owner::current(state.as_ref(), &memory).is_some() {
-            let by = owner::described(state.as_ref(), &memory, None);
+        let holder = owner::holder(&workspace.store, state.as_ref(), Asker::Person);
+        if let Holder::Other(owner) = holder {
+            let by = owner.description();
             return Err(AttemptError::Held { spec, by }.into());
         }
         runner::repair(&workspace)?;
@@ -173,7 +174,8 @@ fn examine_runs(project: &Project, spec: Spec, add: &mut impl FnMut(Grade, &'sta
         Err(error) => return add(Grade::Bad, "runs", format!("{name}: {error}")),
     };
     let state = workspace.store.read_state().and_then(Result::ok);
-    let works = owner::current(state.as_ref(), &workspace.store.read_memory()).is_some();
+    let holder = owner::holder(&workspace.store, state.as_ref(), Asker::Person);
+    let works = holder != Holder::Nobody;
     match runner::leftovers(&workspace) {
         Err(error) => add(Grade::Bad, "runs", error.to_string()),
         Ok(left) => {

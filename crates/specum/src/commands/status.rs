@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use specum_core::owner::Asker;
 use specum_core::plan;
 use specum_core::state::{Driver, Phase, State};
 use specum_core::summary::Summary;
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let tasks = store.read_tasks()?.unwrap_or_default();
     let file = TaskFile::scan(&tasks);
     let journal = store.read_journal()?;
-    let held_by = owner::described(state.as_ref(), &store.read_memory(), None);
+    let held_by = owner::holder(&store, state.as_ref(), Asker::Person).to_string();
     let told = Told { held_by, summary: Summary::of(&journal, &file) };
     if args.json {
         print_json(&as_json(&spec, state.as_ref(), &file, &told))?;

@@ -11,8 +11,9 @@ use specum_core::brief::Marker;
 use specum_core::hook::{Input, Output};
 use specum_core::journal::{Changes, Entry, Record, StateChange};
 use specum_core::line;
+use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::prompt;
-use specum_core::state::{Owner, Phase, State};
+use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{active_spec, log};
@@ -168,7 +169,7 @@ fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(),
 /// The state with this session as its owner, unless it is that already.
 fn claimed(mut state: State, session: Option<&str>) -> Option<State> {
     let session_id = session?.to_owned();
-    if matches!(&state.owner, Some(Owner::Session { session_id: id, .. }) if *id == session_id) {
+    if state.owner.as_ref().is_some_and(|owner| owner.is_session(&session_id)) {
         return None;
     }
     state.owner = Some(Owner::Session { session_id, process: process::host() });
@@ -177,13 +178,13 @@ fn claimed(mut state: State, session: Option<&str>) -> Option<State> {
 
 fn refuse_others(workspace: &Workspace, input: &Input) -> Result<(), String> {
     let state = workspace.store.read_state().and_then(Result::ok);
-    let memory = workspace.store.read_memory();
-    let me = input.session_id.as_deref();
-    match owner::described(state.as_ref(), &memory, me).as_str() {
-        "nobody" | "this session" => Ok(()),
-        other => Err(format!(
-            "The spec {} is worked by {other}. /ralph-specum:implement takes it over.",
-            workspace.spec.name
+    let me = Asker::session_or_person(input.session_id.as_deref());
+    match owner::holder(&workspace.store, state.as_ref(), me) {
+        Holder::Nobody | Holder::Me => Ok(()),
+        Holder::Other(owner) => Err(format!(
+            "The spec {} is worked by {}. /ralph-specum:implement takes it over.",
+            workspace.spec.name,
+            owner.description()
         )),
     }
 }

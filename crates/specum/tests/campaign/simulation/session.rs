@@ -5,8 +5,9 @@ use specum::attempt::Opened;
 use specum_core::guard::{self, Memory};
 use specum_core::hook::{Input, Output};
 use specum_core::machine::Start;
+use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::prompt::Spec;
-use specum_core::state::{Owner, State};
+use specum_core::state::State;
 use specum_core::stop::{self, Scene};
 use specum_core::tasks::TaskFile;
 
@@ -135,6 +136,7 @@ impl World {
         };
         let memory = self.disk.memory.as_deref().map(Memory::parse).unwrap_or_default();
         let tasks = TaskFile::scan(&self.disk.tasks);
+        let holder = Holder::of(state.as_ref().ok(), &memory, Asker::Session(id), |_| true);
         let decision = stop::decide(&Scene {
             input: &input,
             spec: Spec { name: "demo", path: "./specs/demo" },
@@ -143,8 +145,7 @@ impl World {
             last_message: input.last_message.as_deref(),
             memory: &memory,
             host: None,
-            state_owner_gone: false,
-            memory_owner_gone: false,
+            holder: &holder,
             max_parallel: self.max_parallel,
         });
         let blocks = matches!(decision.output, Output::Block { .. });
