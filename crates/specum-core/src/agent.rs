@@ -114,7 +114,7 @@ pub struct Call {
 
 /// What the agents tell their children about themselves. An agent that finds
 /// them thinks that it is part of another one's session.
-const SESSION_MARKS: [&str; 15] = [
+pub const SESSION_MARKS: [&str; 15] = [
     "AI_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",

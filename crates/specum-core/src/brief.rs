@@ -66,6 +66,8 @@ pub struct Brief<'a> {
     pub block: &'a [u8],
     /// The task's id.
     pub task: &'a str,
+    /// The folder in which it is worked on, from the root of the file system.
+    pub root: &'a str,
     /// Position of the task.
     pub index: usize,
     /// From 1.
@@ -93,8 +95,9 @@ impl Brief<'_> {
     fn behind_the_block(&self) -> String {
         let mut text = if self.block.ends_with(b"\n") { String::new() } else { "\n".to_owned() };
         text.push_str(&format!(
-            "\nThe above is task {} of the plan {}/tasks.md, attempt {}.\n",
-            self.task, self.spec.path, self.attempt
+            "\nThe above is task {} of the plan {}/tasks.md, attempt {}. Work in {}: every path \
+             here begins there, and the Verify command runs there.\n",
+            self.task, self.spec.path, self.attempt, self.root
         ));
         if !self.reasons.is_empty() {
             text.push_str("\n## What failed last time\n");
@@ -177,6 +180,7 @@ mod tests {
         Brief {
             spec: Spec { name: "demo", path: "./specs/demo" },
             block,
+            root: "/home/me/project",
             task: "1.2",
             index: 1,
             attempt: 2,

@@ -5,7 +5,7 @@
 //! all of them accept, because Codex rejects an answer with any other.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The host's words on standard input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +38,15 @@ pub struct Input {
     pub agent_type: Option<String>,
     /// Where the host keeps the sub-agent's transcript.
     pub agent_transcript_path: Option<String>,
+    /// The sub-agent's own id, where there is one.
+    pub agent_id: Option<String>,
+    /// The host's id of the turn: the same in every event from one prompt that
+    /// opens a turn to the next.
+    pub turn_id: Option<String>,
+    /// What was typed, or put in by the host, at the prompt.
+    pub prompt: Option<String>,
+    /// Why a call has failed.
+    pub error: Option<String>,
     /// The slash command, such as `ralph-specum:implement`.
     pub command_name: Option<String>,
     /// Its arguments, as typed.
@@ -67,6 +76,10 @@ impl Input {
             tool_response: value["tool_response"].clone(),
             agent_type: text("agent_type"),
             agent_transcript_path: text("agent_transcript_path"),
+            agent_id: text("agent_id"),
+            turn_id: text("prompt_id"),
+            prompt: text("prompt"),
+            error: text("error"),
             command_name: text("command_name"),
             command_args: text("command_args"),
         })
@@ -115,6 +128,13 @@ pub enum Output {
         /// What the person reads.
         system_message: String,
     },
+    /// The same, for a host that can be told without an error on the screen.
+    Guide {
+        /// What the model reads, and the person sees as feedback.
+        context: String,
+        /// What the person reads.
+        system_message: String,
+    },
 }
 
 impl Output {
@@ -131,6 +151,14 @@ impl Output {
         }
         let answer = match self {
             Output::Silent => return String::new(),
+            Output::Guide { context, system_message } => {
+                let output = json!({"hookEventName": "Stop", "additionalContext": context});
+                let answer = json!({
+                    "hookSpecificOutput": output,
+                    "systemMessage": system_message,
+                });
+                return answer.to_string() + "\n";
+            }
             Output::Tell(text) => Answer { decision: None, reason: None, system_message: text },
             Output::Block { reason, system_message } => {
                 Answer { decision: Some("block"), reason: Some(reason), system_message }
@@ -156,6 +184,7 @@ mod tests {
             ..Input::default()
         };
         assert_eq!(Input::parse(claude), Some(expected.clone()));
+        let expected = Input { prompt: Some("x".into()), ..expected };
         let gemini = br#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"AfterAgent","prompt":"x","prompt_response":"hi","stop_hook_active":true}"#;
         assert_eq!(Input::parse(gemini), Some(expected));
     }

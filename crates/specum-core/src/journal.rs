@@ -357,6 +357,11 @@ pub enum Entry {
     },
     /// A person let the loop go on.
     Resumed,
+    /// A session works on the spec from now on.
+    Held {
+        /// Its id.
+        session: String,
+    },
     /// The session that worked the spec has ended.
     Released {
         /// Its id.
@@ -411,6 +416,7 @@ macro_rules! task_of {
             | Entry::BatchEnded
             | Entry::Paused { .. }
             | Entry::Resumed
+            | Entry::Held { .. }
             | Entry::Released { .. }
             | Entry::Cancelled
             | Entry::Completed { .. }

@@ -28,8 +28,9 @@ const MAX_BATCH_SPAN: usize = 1000;
 pub enum Due {
     /// This.
     Work(Unit),
-    /// Nothing: a person has to let the loop go on.
-    Paused,
+    /// Nothing: a person has to let the loop go on. Why, if nobody but specum
+    /// wanted it to wait.
+    Paused(Option<String>),
     /// Nothing: a task has used its attempts.
     Blocked(String),
     /// Nothing: all attempts are used.
@@ -60,7 +61,7 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -
     match unit(state, file, scope) {
         Unit::Complete => nothing_due(state, file, scope, ledger),
         _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
-        _ if state.awaiting_approval => Due::Paused,
+        _ if state.awaiting_approval => Due::Paused(state.paused_for.clone()),
         _ if state.global_iteration >= state.max_global_iterations => Due::Capped,
         unit => match state.budget.exhausted(&[], 0) {
             Some(why) => Due::Spent(why),
@@ -138,6 +139,11 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             let mut state = state.clone();
             state.budget.spend(&charge);
             state.budget.millis = state.budget.millis.saturating_add(millis);
+            Goes::BesideThePlan(Box::new(state))
+        }
+        Event::Hold(owner) => {
+            let mut state = state.clone();
+            state.owner = Some(owner);
             Goes::BesideThePlan(Box::new(state))
         }
         Event::Release { millis } => {

@@ -217,10 +217,10 @@ fn one_line(text: &str) -> String {
 }
 
 /// A task that is due, for a coordinator.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct DueTask<'a> {
     /// Its id.
-    pub id: &'a str,
+    pub id: String,
     /// Its title.
     pub title: &'a str,
     /// Who works it.
@@ -235,7 +235,8 @@ pub const ALL_DONE: &str = "Every task is done.";
 /// Why nothing is due although boxes are open, and what a person can do.
 pub fn waiting(due: &Due) -> String {
     match due {
-        Due::Paused => "Paused: `specum resume` lets it go on.".into(),
+        Due::Paused(None) => "Paused: `specum resume` lets it go on.".into(),
+        Due::Paused(Some(why)) => format!("Paused: {why}. `specum resume` lets it go on."),
         Due::Blocked(reason) => {
             format!(
                 "Blocked: {reason}\nMend it, then `specum resume` gives the task another round."
@@ -261,7 +262,7 @@ pub fn due(tasks: &[DueTask<'_>]) -> String {
     let calls: String = tasks
         .iter()
         .map(|task| {
-            let (id, title, agent) = (task.id, short_title(task.title), agent(task.role));
+            let (id, title, agent) = (&task.id, short_title(task.title), agent(task.role));
             let again = if task.attempt > 1 {
                 format!(", attempt {}", task.attempt)
             } else {
@@ -274,6 +275,29 @@ pub fn due(tasks: &[DueTask<'_>]) -> String {
         1 => format!("Due now, one Agent call:\n{calls}"),
         count => format!("Due now, {count} Agent calls in one message:\n{calls}"),
     }
+}
+
+/// What sends a coordinator back to work that has been told how before: short,
+/// because a person sees it too.
+pub fn guidance(
+    spec: Spec<'_>,
+    (done, total): (usize, usize),
+    tasks: &[DueTask<'_>],
+    notice: Notice,
+) -> String {
+    let said = match notice {
+        Notice::None => String::new(),
+        Notice::StillOpen => "Not finished: boxes of tasks.md are open. ".to_owned(),
+        Notice::Stalled { times, most } => {
+            format!("Nothing has moved since your last stop ({times} of {most}). ")
+        }
+    };
+    format!(
+        "{said}The plan {} goes on: {done} of {total} tasks are done.\n{}If you cannot go on, say \
+         why.\n",
+        spec.name,
+        due(tasks)
+    )
 }
 
 /// The agent that plays a role.
@@ -343,7 +367,8 @@ pub fn session_note(
             if let Some(blocked) = &state.blocked {
                 note.push_str(&format!("Blocked: {}\n", line::head(blocked, 300)));
             } else if state.awaiting_approval {
-                note.push_str("Paused: `specum resume` lets it go on.\n");
+                note.push_str(&waiting(&Due::Paused(state.paused_for.clone())));
+                note.push('\n');
             }
             note.push_str("Go on with /ralph-specum:implement, or `specum next`.\n");
         }

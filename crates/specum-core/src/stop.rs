@@ -11,9 +11,10 @@ use crate::hook::{Input, Output};
 use crate::machine;
 use crate::owner::{Holder, Owner, Process};
 use crate::plan::{Scope, Unit};
-use crate::prompt::{self, Notice, Place, Spec};
-use crate::state::{Corrupt, Driver, Phase, State};
-use crate::tasks::TaskFile;
+use crate::prompt::{self, DueTask, Notice, Place, Spec};
+use crate::state::{Corrupt, Driver, Phase, State, TaskResult};
+use crate::tasks::{Mode, Task, TaskFile};
+use crate::verify::Role;
 
 /// All that is known when a session wants to stop.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,24 @@ pub struct Scene<'a> {
     pub holder: &'a Holder,
     /// How many tasks of a group run at once.
     pub max_parallel: usize,
+    /// What the session has to do with the loop.
+    pub stake: Stake,
+    /// What waits for a person's word about the plan.
+    pub questions: &'a [String],
+}
+
+/// What a session has to do with a loop that nobody else holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stake {
+    /// Another program began the loop: whoever is blocked first holds it.
+    Unclaimed,
+    /// The session has asked for its work.
+    Asked,
+    /// The session has, but a person opened this turn with words of their own,
+    /// and no task was called in it.
+    PersonsTurn,
+    /// The session has never asked.
+    None,
 }
 
 /// What a stop leads to.
@@ -66,7 +85,7 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     if driven_elsewhere || scene.holder.other().is_some() || scene.memory.is_newer_format() {
         return Decision::silent();
     }
-    if scene.input.agents_running {
+    if scene.input.agents_running || scene.stake == Stake::None {
         return Decision::silent();
     }
     let claimed =
@@ -101,8 +120,14 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
             scene.spec.name
         ));
     }
-    if !by_index && !any_open {
+    if !by_index && !any_open && scene.questions.is_empty() {
         return Decision::silent();
+    }
+    if scene.stake == Stake::PersonsTurn {
+        return scene.person_is_free();
+    }
+    if scene.stake == Stake::Asked && scene.unit(state) == Unit::Complete {
+        return scene.waits_for_a_person();
     }
     let notice = if claimed || !by_index { Notice::StillOpen } else { Notice::None };
     scene.continuation(state, notice)
@@ -116,12 +141,13 @@ impl Scene<'_> {
     /// The memory with this session as the owner.
     fn claimed_memory(&self, guard: Guard) -> Memory {
         let session_id = self.session().to_owned();
-        Memory {
-            owner: Some(Owner::Session { session_id, process: self.host.cloned() }),
-            released: None,
-            guard,
-            ..self.memory.clone()
-        }
+        let blocked = Owner::Session { session_id, process: self.host.cloned() };
+        // A loop of ours is held by asking for its work, not by being blocked.
+        let owner = match self.stake {
+            Stake::Unclaimed => Some(blocked),
+            Stake::Asked | Stake::PersonsTurn | Stake::None => self.memory.owner.clone(),
+        };
+        Memory { owner, released: None, guard, ..self.memory.clone() }
     }
 
     fn guard(&self) -> Guard {
@@ -212,6 +238,34 @@ impl Scene<'_> {
         )
     }
 
+    fn person_is_free(&self) -> Decision {
+        let (done, total) = self.count();
+        Decision {
+            output: Output::Tell(format!(
+                "specum: the loop of {} waits, {done} of {total} tasks are done. \
+                 /ralph-specum:implement goes on, /ralph-specum:cancel ends it.",
+                self.spec.name
+            )),
+            ..Decision::silent()
+        }
+    }
+
+    fn waits_for_a_person(&self) -> Decision {
+        let questions = self.questions.join("; ");
+        match questions.is_empty() {
+            true => Decision::silent(),
+            false => Decision {
+                output: Output::Tell(format!("specum waits for you: {questions}")),
+                ..Decision::silent()
+            },
+        }
+    }
+
+    /// Tasks that are done, and all of them.
+    fn count(&self) -> (usize, usize) {
+        self.tasks.map_or((0, 0), |file| (file.done_count(), file.tasks.len()))
+    }
+
     fn unit(&self, state: &State) -> Unit {
         let scope = Scope::all(self.max_parallel);
         self.tasks.map_or(Unit::Complete, |file| machine::unit(state, file, &scope))
@@ -247,11 +301,24 @@ impl Scene<'_> {
             }
             Leave::GiveUp => return self.give_up(guard),
         };
-        Decision {
-            output: Output::Block { reason: reason(notice), system_message },
-            stderr,
-            memory: Some(self.claimed_memory(guard)),
-        }
+        // A host that numbers its turns can be told without an error.
+        let output = match self.stake {
+            Stake::Asked if self.input.turn_id.is_some() => {
+                Output::Guide { context: self.guidance(state, notice), system_message }
+            }
+            _ => Output::Block { reason: reason(notice), system_message },
+        };
+        Decision { output, stderr, memory: Some(self.claimed_memory(guard)) }
+    }
+
+    /// What sends a coordinator back that has been told everything before.
+    fn guidance(&self, state: &State, notice: Notice) -> String {
+        let unit = self.unit(state);
+        let due: Vec<DueTask<'_>> = match self.tasks {
+            Some(file) => unit.tasks().iter().map(|&at| due_task(state, &file.tasks[at])).collect(),
+            None => Vec::new(),
+        };
+        prompt::guidance(self.spec, self.count(), &due, notice)
     }
 
     fn give_up(&self, guard: Guard) -> Decision {
@@ -267,6 +334,13 @@ impl Scene<'_> {
             memory: Some(self.claimed_memory(guard)),
         }
     }
+}
+
+fn due_task<'t>(state: &State, task: &'t Task) -> DueTask<'t> {
+    let name = task.name();
+    let attempt = state.result_of(task.index, &name).map_or(1, TaskResult::next_attempt);
+    let role = if task.mode() == Mode::Verify { Role::QaEngineer } else { Role::Executor };
+    DueTask { id: name, title: &task.title, role, attempt }
 }
 
 #[cfg(test)]

@@ -281,8 +281,12 @@ fn outside(files: &[String], changed: &[String]) -> Vec<String> {
     if files.is_empty() {
         return Vec::new();
     }
-    let named = |path: &String| files.iter().any(|pattern| covers(pattern, path));
-    changed.iter().filter(|path| !named(path)).cloned().collect()
+    changed.iter().filter(|path| !is_named(files, path)).cloned().collect()
+}
+
+/// Whether a task names a path among its files.
+pub fn is_named(files: &[String], path: &str) -> bool {
+    files.iter().any(|pattern| covers(pattern, path))
 }
 
 /// A path, a directory above it, or a pattern with one `*`.

@@ -33,7 +33,7 @@ pub use self::end::Tried;
 pub use self::error::AttemptError;
 pub use self::history::{Delegation, History, Launched, open_attempt, pending};
 pub use self::judge::{By, Found, Judged};
-pub use self::open::{Next, Opened};
+pub use self::open::{Announcement, Next, Opened};
 pub(crate) use self::review::{review, take_back};
 pub use self::review::{told, without_ticks};
 use crate::git::{Git, Status};
@@ -135,6 +135,22 @@ impl Workspace {
                 // Another judge was faster with this one.
                 Err(AttemptError::NotOpen(_)) => {}
                 Err(error) => return Err(error),
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Judges the attempts that have reported, although others of their batch
+    /// have not and will not.
+    pub fn judge_finished(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
+        let view = self.store.read()?;
+        let Some(state) = &view.state else { return Ok(Vec::new()) };
+        let journal = self.store.read_journal()?;
+        let running = history::running(state, &view.file(), &journal);
+        let mut judged = Vec::new();
+        for opened in running {
+            if let Some(result) = History(&journal).reported(&opened) {
+                judged.push(self.judge(&opened, &result, by)?);
             }
         }
         Ok(judged)

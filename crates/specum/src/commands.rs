@@ -4,6 +4,7 @@
 //! exit code or an error; what the error means for the exit code is decided in
 //! one place, `exit_code`.
 
+mod accept;
 mod advice;
 mod cancel;
 mod check;
@@ -22,6 +23,7 @@ mod plugin;
 mod run;
 mod status;
 mod switch;
+mod tick;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -30,18 +32,21 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use specum_core::owner::{Asker, Holder};
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
+use specum_core::owner::{Asker, Holder, Owner};
 
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::hook;
 use crate::owner;
+use crate::person::Typed;
 use crate::process;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::ralph_loop::LoopError;
 use crate::report::clean;
 use crate::runner::RunError;
-use crate::session::{self, Pending};
+use crate::session::{self, Note, Pending};
 use crate::store::{Store, StoreError};
 
 /// Runs a written plan to its end
@@ -77,6 +82,8 @@ enum Verb {
     Next(next::Args),
     Finish(finish::Args),
     Fail(fail::Args),
+    Tick(tick::Args),
+    Accept(accept::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     Cancel(cancel::Args),
@@ -98,8 +105,16 @@ struct HookArgs {
 }
 
 /// The verbs that are slash commands in a host.
-const SESSION_VERBS: [&str; 7] =
-    ["implement", "cancel", "status", "pause", "resume", "switch", "help"];
+const SESSION_VERBS: [&str; 9] =
+    ["implement", "cancel", "status", "pause", "resume", "switch", "tick", "accept", "help"];
+
+/// The verbs that are a person's to say, or may be.
+const PERSONS_VERBS: [&str; 4] = ["tick", "accept", "resume", "implement"];
+
+/// Whether a verb is a person's to say, or may be.
+pub(crate) fn is_persons_verb(verb: &str) -> bool {
+    PERSONS_VERBS.contains(&verb)
+}
 
 /// Whether a verb is a slash command in a host.
 pub(crate) fn is_session_verb(verb: &str) -> bool {
@@ -121,6 +136,8 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
         Some(Verb::Pause(args)) => args.spec,
         Some(Verb::Resume(args)) => args.spec,
         Some(Verb::Switch(args)) => Some(args.spec),
+        Some(Verb::Tick(args)) => args.spec,
+        Some(Verb::Accept(args)) => args.spec,
         _ => None,
     })
 }
@@ -128,8 +145,9 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
 /// The command line. Behind `--from-session` stands a verb whose arguments were
 /// typed in a host and kept by its hook, because they must not pass through a
 /// shell.
-fn command_line() -> Result<Vec<std::ffi::OsString>, String> {
+fn command_line() -> Result<(Vec<std::ffi::OsString>, Typed), String> {
     let mut line: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let mut typed = Typed::Here;
     if line.len() == 3 && line[1] == "--from-session" {
         line.remove(1);
         let verb = line[1].to_string_lossy().into_owned();
@@ -142,13 +160,14 @@ fn command_line() -> Result<Vec<std::ffi::OsString>, String> {
                 )
             })?;
         line.extend(pending.arguments.into_iter().map(Into::into));
+        typed = Typed::InSession;
     }
-    Ok(line)
+    Ok((line, typed))
 }
 
 /// Runs the program on its command line.
 pub fn run() -> ExitCode {
-    let line = match command_line() {
+    let (line, typed) = match command_line() {
         Ok(line) => line,
         Err(why) => {
             let _ = writeln!(io::stderr(), "error: {why}");
@@ -167,12 +186,14 @@ pub fn run() -> ExitCode {
         Some(Verb::Log(args)) => log::run(&args),
         Some(Verb::Check(args)) => check::run(&args),
         Some(Verb::Run(args)) => run::run(&args, run::Typed::of(&matches)),
-        Some(Verb::Implement(args)) => implement::run(&args),
+        Some(Verb::Implement(args)) => implement::run(&args, typed),
         Some(Verb::Next(args)) => next::run(&args),
         Some(Verb::Finish(args)) => finish::run(&args),
         Some(Verb::Fail(args)) => fail::run(&args),
+        Some(Verb::Tick(args)) => tick::run(&args, typed),
+        Some(Verb::Accept(args)) => accept::run(&args, typed),
         Some(Verb::Pause(args)) => pause::pause(&args),
-        Some(Verb::Resume(args)) => pause::resume(&args),
+        Some(Verb::Resume(args)) => pause::resume(&args, typed),
         Some(Verb::Cancel(args)) => cancel::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Plugin(args)) => plugin::run(&args),
@@ -314,6 +335,16 @@ fn warn_if_held(store: &Store) {
     }
 }
 
+/// What is wrong with the settings of a project, if anything is.
+pub(crate) fn settings_problems(project: &Project) -> Option<String> {
+    let lines = project
+        .problems
+        .iter()
+        .map(|problem| format!("\n  {SETTINGS_FILE}:{}: {}", problem.line, problem.message));
+    let lines: String = lines.collect();
+    (!lines.is_empty()).then(|| format!("the settings have mistakes:{lines}"))
+}
+
 /// The project around the current directory, with good settings.
 fn project() -> anyhow::Result<Project> {
     let here = std::env::current_dir()?;
@@ -324,12 +355,8 @@ fn project() -> anyhow::Result<Project> {
             here.display()
         ))
     })?;
-    if !project.problems.is_empty() {
-        let lines = project
-            .problems
-            .iter()
-            .map(|p| format!("\n  {SETTINGS_FILE}:{}: {}", p.line, p.message));
-        return Err(anyhow!("the settings have mistakes:{}", lines.collect::<String>()));
+    if let Some(problems) = settings_problems(&project) {
+        return Err(anyhow!(problems));
     }
     project.warnings.iter().for_each(warn);
     Ok(project)
@@ -346,6 +373,30 @@ fn spec(project: &Project, named: Option<&str>) -> anyhow::Result<Spec> {
     let specs: Vec<String> = project.specs().into_iter().map(|spec| spec.name).collect();
     let known = if specs.is_empty() { "there are none yet".into() } else { specs.join(", ") };
     Err(NotHere(format!("no spec is active; `specum switch <spec>` makes one so ({known})")).into())
+}
+
+/// Says what a look at the plan has found.
+fn tell_news(workspace: &Workspace) {
+    workspace.take_news().iter().for_each(warn);
+}
+
+/// A session whose shell asks for work, or hands it in, works on the spec from
+/// now on, unless somebody else does.
+fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
+    let Some(session) = session::current() else { return Ok(()) };
+    let locked = workspace.store.lock()?;
+    let view = locked.read()?;
+    let Some(state) = view.state.as_ref() else { return Ok(()) };
+    let holder = owner::holder(&workspace.store, Some(state), Asker::Session(&session));
+    if holder == Holder::Nobody {
+        let owner = Owner::Session { session_id: session.clone(), process: process::host() };
+        let step = machine::step(state, &view.file(), Event::Hold(owner));
+        locked.write_step(Entry::Held { session: session.clone() }, &step)?;
+    }
+    if holder.other().is_none() {
+        Note::asked(&session, None, &workspace.spec)?;
+    }
+    Ok(())
 }
 
 fn workspace(named: Option<&str>) -> anyhow::Result<Workspace> {

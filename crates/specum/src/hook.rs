@@ -8,6 +8,7 @@
 mod agent;
 mod answer;
 mod command;
+mod turn;
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -18,25 +19,31 @@ use specum_core::claim;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::ledger::Ledger;
 use specum_core::owner::{Asker, Owner};
 use specum_core::prompt::{self, Spec as PromptSpec};
-use specum_core::stop::{self, Decision, Scene};
-use specum_core::tasks::TaskFile;
+use specum_core::state::State;
+use specum_core::stop::{self, Decision, Scene, Stake};
+use specum_core::tasks::{TaskEdit, TaskFile};
 
+use crate::attempt::{review, take_back};
 use crate::files;
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec, SpecError};
+use crate::session::Note;
 use crate::store::Store;
 
 /// The events that are answered.
-pub const EVENTS: [&str; 7] = [
+pub const EVENTS: [&str; 9] = [
     "stop",
     "session-start",
     "session-end",
     "prompt",
+    "submit",
     "pre-tool-use",
     "post-tool-use",
+    "post-tool-use-failure",
     "subagent-stop",
 ];
 
@@ -54,8 +61,10 @@ pub fn run(event: &str) -> ExitCode {
         "session-start" => session_start,
         "session-end" => session_end,
         "prompt" => command::expansion,
+        "submit" => turn::submit,
         "pre-tool-use" => agent::before_call,
         "post-tool-use" => answer::after_call,
+        "post-tool-use-failure" => answer::failed_call,
         "subagent-stop" => agent::end_of_agent,
         unknown => {
             log(&format!("unknown hook `{unknown}`; the hooks are {}", EVENTS.join(", ")));
@@ -115,9 +124,52 @@ fn active_spec(cwd: &str) -> Option<(Project, Spec)> {
     }
 }
 
+/// What a session's hooks have to do with.
+enum Lookup {
+    /// Nothing: no project, or hooks that are turned off, or a run's own agent.
+    NotOurs,
+    /// No loop; perhaps the spec that had one.
+    NoLoop(Option<(Project, Spec)>),
+    /// The loop of this spec.
+    Loop(Project, Spec),
+}
+
+/// The loop that a session's hooks have to do with: the one it has asked for,
+/// wherever its shell stands by now and whichever spec is active; or else that
+/// of the active spec.
+fn lookup(input: &Input) -> Lookup {
+    if std::env::var_os(process::MARK).is_some() {
+        return Lookup::NotOurs;
+    }
+    let noted = input.session_id.as_deref().and_then(noted_spec);
+    let has_loop = |spec: &Spec| Store::of(spec).has_state();
+    match noted {
+        Some((project, spec)) if has_loop(&spec) => Lookup::Loop(project, spec),
+        noted => match active_spec(&input.cwd) {
+            Some((project, spec)) if has_loop(&spec) => Lookup::Loop(project, spec),
+            active => match noted.or(active) {
+                None if project_of(&input.cwd).is_none() => Lookup::NotOurs,
+                found => Lookup::NoLoop(found),
+            },
+        },
+    }
+}
+
+/// The spec that a session has asked for work of, unless somebody else works on
+/// it by now.
+fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
+    let note = Note::of(session_id)?;
+    let project = Project::at(note.root);
+    let spec = project.settings.enabled.then(|| project.spec_in(&note.spec))?.ok()?;
+    let store = Store::of(&spec);
+    let state = store.read_state().and_then(Result::ok);
+    let holder = owner::holder(&store, state.as_ref(), Asker::Session(session_id));
+    holder.other().is_none().then_some((project, spec))
+}
+
 /// `stop`: may the agent stop?
 fn stop(input: &Input) -> Option<String> {
-    let (project, spec) = active_spec(&input.cwd)?;
+    let Lookup::Loop(project, spec) = lookup(input) else { return None };
     let store = Store::of(&spec);
     // Twice at most: a second look is needed only when another session was
     // faster in claiming the spec.
@@ -159,6 +211,16 @@ fn decide(
             None
         }
     };
+    let journal = store.journal_path().exists();
+    let stake = stake(input, spec, state.as_ref().ok(), journal);
+    let (tasks, questions) = match (stake, tasks) {
+        (Stake::Asked | Stake::PersonsTurn, Some(tasks)) => {
+            let as_written = state.as_ref().ok().and_then(|state| state.ticks.as_deref());
+            let (tasks, questions) = proved(store, tasks, as_written);
+            (Some(tasks), questions)
+        }
+        (_, tasks) => (tasks, Vec::new()),
+    };
     let file = tasks.as_deref().map(TaskFile::scan);
     let last_message = input.last_message.clone().or_else(|| {
         let path = Path::new(input.transcript_path.as_deref()?);
@@ -181,7 +243,46 @@ fn decide(
         host: host.as_ref(),
         holder: &holder,
         max_parallel: project.settings.max_parallel,
+        stake,
+        questions: &questions,
     }))
+}
+
+/// What the session has to do with the loop. One that another program began has
+/// no journal.
+fn stake(input: &Input, spec: &Spec, state: Option<&State>, has_journal: bool) -> Stake {
+    if !has_journal {
+        return Stake::Unclaimed;
+    }
+    let session = input.session_id.as_deref().unwrap_or_default();
+    let note = Note::of(session).filter(|note| note.spec == spec.dir);
+    let owner = state.and_then(|state| state.owner.as_ref());
+    let owns = owner.is_some_and(|owner| owner.is_session(session));
+    let turn = note.as_ref().and_then(|note| note.turn.as_ref());
+    let is_persons_turn = turn.is_some_and(|turn| {
+        turn.is_a_persons && input.turn_id.as_ref().is_none_or(|id| *id == turn.id)
+    });
+    match owns || note.is_some() {
+        false => Stake::None,
+        true if is_persons_turn => Stake::PersonsTurn,
+        true => Stake::Asked,
+    }
+}
+
+/// The plan as it counts, without ticks that have nothing behind them, and what
+/// waits for a person. Whoever finds the ticks as they were written needs not
+/// ask the journal.
+fn proved(store: &Store, tasks: Vec<u8>, as_written: Option<&str>) -> (Vec<u8>, Vec<String>) {
+    let file = TaskFile::scan(&tasks);
+    let something_open = file.open().next().is_some();
+    if something_open && as_written == Some(file.ticks().as_str()) {
+        return (tasks, Vec::new());
+    }
+    let Ok(journal) = store.read_journal() else { return (tasks, Vec::new()) };
+    let ledger = Ledger::of(&journal);
+    let unproved = ledger.unproved(&file).into_iter().map(TaskEdit::Untick);
+    let text = TaskEdit::apply_all(&unproved.collect::<Vec<_>>(), &tasks);
+    (text, ledger.questions().collect())
 }
 
 /// `session-start`: what the model should know of the active spec.
@@ -195,6 +296,9 @@ fn session_start(input: &Input) -> Option<String> {
 }
 
 fn note_on_active_spec(input: &Input) -> Option<String> {
+    if input.source.as_deref() == Some("resume") {
+        break_off_calls(input);
+    }
     let (_, spec) = active_spec(&input.cwd)?;
     let store = Store::of(&spec);
     let mut memory = store.read_memory();
@@ -221,6 +325,19 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
     Some(prompt::session_note(named, state.as_ref(), &file, &holder))
 }
 
+/// A session that is resumed has no call under way: its host has ended since.
+fn break_off_calls(input: &Input) {
+    let Some(note) = input.session_id.as_deref().and_then(Note::of) else { return };
+    let Some((project, spec)) = noted_spec(&note.session_id) else { return };
+    let Some(workspace) = agent::opened(&project, spec) else { return };
+    let note = Note { background: Vec::new(), turn: None, ..note };
+    let written = turn::break_off_calls(&workspace, &note).map_err(|error| error.to_string());
+    let written = written.and_then(|()| note.write().map_err(|error| error.to_string()));
+    if let Err(error) = written {
+        log(&error);
+    }
+}
+
 /// The session that a `/clear` opens goes on with what that `/clear` released.
 fn take_over_cleared(input: &Input, store: &Store, memory: Memory) -> Memory {
     let host = process::host();
@@ -231,7 +348,9 @@ fn take_over_cleared(input: &Input, store: &Store, memory: Memory) -> Memory {
         (Some(before), Some(now)) => before == now,
         _ => true,
     };
-    if !same_host || memory.owner.is_some() {
+    // A loop of ours is worked on by those who ask for it, not by whoever comes
+    // after them.
+    if !same_host || memory.owner.is_some() || store.journal_path().exists() {
         return memory;
     }
     let owner = Owner::Session { session_id: session_id.clone(), process: host };
@@ -253,7 +372,9 @@ fn take_over_cleared(input: &Input, store: &Store, memory: Memory) -> Memory {
 fn session_end(input: &Input) -> Option<String> {
     let session_id = input.session_id.as_deref()?;
     let cleared = input.reason.as_deref() == Some("clear");
-    for spec in project_of(&input.cwd)?.specs() {
+    let noted = noted_spec(session_id).map(|(_, spec)| spec);
+    let here = project_of(&input.cwd).map(|project| project.specs()).unwrap_or_default();
+    for spec in noted.into_iter().chain(here) {
         release(&Store::of(&spec), session_id, cleared);
     }
     None
@@ -291,7 +412,10 @@ fn release(store: &Store, session_id: &str, cleared: bool) {
 fn release_in_state(store: &Store, session_id: &str) {
     let release = || -> Result<(), crate::store::StoreError> {
         let locked = store.lock()?;
-        let Some(mut state) = locked.read()?.state else { return Ok(()) };
+        // From now on a tick is a person's; what stands unproved is nobody's.
+        let mut reviewed = review(store, &locked, locked.read()?)?;
+        take_back(&locked, &mut reviewed)?;
+        let Some(mut state) = reviewed.view.state else { return Ok(()) };
         // Somebody else may have taken it since.
         if !state.owner.as_ref().is_some_and(|owner| owner.is_session(session_id)) {
             return Ok(());

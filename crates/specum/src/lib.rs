@@ -6,7 +6,7 @@
 //! - [`store`] is the only writer of a spec's files, on top of [`files`];
 //! - [`process`] is the only module that starts other programs, [`git`] the
 //!   only one that starts `git`;
-//! - [`owner`] says who works a spec;
+//! - [`owner`] says who holds a spec, [`person`] whether a command is a person's;
 //! - [`attempt`] opens an attempt at a task and judges its result;
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
 //!   slash command was given from the one to the other;
@@ -27,6 +27,7 @@ pub mod hook;
 pub mod logs;
 mod names;
 pub mod owner;
+pub mod person;
 pub mod plugin;
 pub mod process;
 pub mod project;

@@ -99,7 +99,8 @@ impl Project {
         None
     }
 
-    fn at(root: PathBuf) -> Project {
+    /// The project whose root is known.
+    pub fn at(root: PathBuf) -> Project {
         let (settings, problems) = match files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
             Ok(text) => settings::parse(&text),
             Err(error)
@@ -239,6 +240,12 @@ impl Project {
             Ok(found) if found == *spec => spec.name.clone(),
             _ => spec.shown.clone(),
         }
+    }
+
+    /// The spec in a folder that is known.
+    pub fn spec_in(&self, path: &Path) -> Result<Spec, SpecError> {
+        let refused = |why| SpecError::Refused { what: self.shown(path), why };
+        self.spec_at(path).map_err(refused)
     }
 
     fn spec_at(&self, path: &Path) -> Result<Spec, String> {

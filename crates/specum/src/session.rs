@@ -11,6 +11,7 @@ use specum_core::digest::Digest;
 use specum_core::state::Process;
 
 use crate::files::{self, FileError};
+use crate::project::Spec;
 
 /// The variable in which Claude Code tells its children the session's id.
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
@@ -52,6 +53,67 @@ impl Pending {
     }
 }
 
+/// What a session is doing for us: which spec it works on, and what opened the
+/// turn it is in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Note {
+    /// The session.
+    pub session_id: String,
+    /// The root of the project.
+    pub root: PathBuf,
+    /// The folder of the spec.
+    pub spec: PathBuf,
+    /// The turn it is in.
+    pub turn: Option<Turn>,
+    /// The calls that were launched in the background.
+    pub background: Vec<String>,
+}
+
+/// A turn of a session: from a prompt to the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// The host's id of it.
+    pub id: String,
+    /// Whether a person has opened it with words of their own, and no task was
+    /// called since.
+    pub is_a_persons: bool,
+}
+
+impl Note {
+    /// What is known of a session.
+    pub fn of(session_id: &str) -> Option<Note> {
+        let bytes = files::read(&note_path(session_id)?, MAX_BYTES).ok()?;
+        let note: Note = serde_json::from_slice(&bytes).ok()?;
+        (note.session_id == session_id).then_some(note)
+    }
+
+    /// Remembers that a session has asked for work of a spec. Whoever asks is at
+    /// work, whatever opened the turn.
+    pub fn asked(session_id: &str, turn: Option<&str>, spec: &Spec) -> Result<(), FileError> {
+        let before = Note::of(session_id).unwrap_or_default();
+        let turn = turn.map(str::to_owned).or(before.turn.as_ref().map(|turn| turn.id.clone()));
+        let note = Note {
+            session_id: session_id.to_owned(),
+            root: spec.root.clone(),
+            spec: spec.dir.clone(),
+            turn: turn.map(|id| Turn { id, is_a_persons: false }),
+            background: before.background.clone(),
+        };
+        if note == before { Ok(()) } else { note.write() }
+    }
+
+    /// Remembers it from now on.
+    pub fn write(&self) -> Result<(), FileError> {
+        let Some(path) = note_path(&self.session_id) else { return Ok(()) };
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
+        }
+        files::write(&path, &serde_json::to_vec(self).expect("plain data is JSON"))
+    }
+}
+
 /// The session this process was started in, if it was.
 pub fn current() -> Option<String> {
     std::env::var(SESSION_VARIABLE).ok().filter(|id| !id.is_empty())
@@ -69,4 +131,8 @@ pub(crate) fn state_home() -> Option<PathBuf> {
 fn path_of(session_id: &str) -> Option<PathBuf> {
     let name = Digest::of(session_id.as_bytes()).hex();
     Some(state_home()?.join("sessions").join(format!("{name}.json")))
+}
+
+fn note_path(session_id: &str) -> Option<PathBuf> {
+    Some(path_of(session_id)?.with_extension("note.json"))
 }

@@ -72,6 +72,8 @@ pub enum Event {
         /// Time worked since the last charge.
         millis: u64,
     },
+    /// Somebody works on the spec from now on.
+    Hold(Owner),
     /// The run that worked the spec has ended.
     Release {
         /// Time worked since the last charge.

@@ -354,7 +354,7 @@ fn a_fix_task_waits_for_the_end_of_the_batch() {
 fn pause_waits_and_resume_goes_on() {
     let mut world = World::new(THREE);
     world.happen(Event::Pause { why: None });
-    assert_eq!(world.due(), Due::Paused);
+    assert_eq!(world.due(), Due::Paused(None));
     world.happen(Event::Resume);
     assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
 }

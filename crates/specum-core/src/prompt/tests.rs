@@ -123,12 +123,12 @@ fn the_coordinator_prompt_is_short_and_names_the_rules() {
     {
         assert!(text.contains(word), "{word}");
     }
-    let one = DueTask { id: "1.2", title: "Add it", role: Role::Executor, attempt: 2 };
+    let one = DueTask { id: "1.2".into(), title: "Add it", role: Role::Executor, attempt: 2 };
     assert_eq!(
-        due(&[one]),
+        due(std::slice::from_ref(&one)),
         "Due now, one Agent call:\n- `task 1.2` for `ralph-specum:spec-executor`: Add it, attempt 2\n"
     );
-    assert!(due(&[one, one]).starts_with("Due now, 2 Agent calls in one message:\n"));
+    assert!(due(&[one.clone(), one]).starts_with("Due now, 2 Agent calls in one message:\n"));
 }
 
 #[test]

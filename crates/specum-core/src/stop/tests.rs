@@ -12,6 +12,7 @@ struct Stage {
     memory: Memory,
     message: Option<&'static str>,
     owner_gone: bool,
+    stake: Stake,
 }
 
 impl Stage {
@@ -25,6 +26,7 @@ impl Stage {
             memory: Memory::default(),
             message: None,
             owner_gone: false,
+            stake: Stake::Unclaimed,
         }
     }
 
@@ -54,6 +56,8 @@ impl Stage {
             host: None,
             holder: &holder,
             max_parallel: 5,
+            stake: self.stake,
+            questions: &[],
         });
         if let Some(memory) = &decision.memory {
             self.memory = memory.clone();

@@ -1,24 +1,16 @@
 //! What the journal tells about the attempts at a task.
 
+mod calls;
+
 use std::collections::BTreeMap;
 
+pub use self::calls::Delegation;
 use specum_core::journal::{Changes, Entry, Record, StateChange};
 use specum_core::state::{self, State, Status};
 use specum_core::tasks::{TaskFile, TaskKey};
 
 use super::commit::Uncommitted;
 use super::open::{Opened, role};
-
-/// A call of a host's sub-agent for an attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delegation {
-    /// Where the journal tells of it: what stands before belongs to others.
-    at: usize,
-    /// The task.
-    pub task: TaskKey,
-    /// The attempt.
-    pub attempt: u64,
-}
 
 /// Where an agent was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +142,24 @@ impl<'a> History<'a> {
         open
     }
 
+    /// The commit of the last attempt at a task that passed; empty if there was
+    /// nothing to commit.
+    pub fn commit_of(self, id: &str) -> Option<&'a str> {
+        self.0.iter().rev().find_map(|record| match &record.entry {
+            Entry::Committed { task, commit, .. } if task.id == id => Some(commit.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The files that executors have changed after their verdicts.
+    pub fn late(self) -> Vec<&'a str> {
+        let late = self.0.iter().filter_map(|record| match &record.entry {
+            Entry::Late { changed, .. } => Some(changed),
+            _ => None,
+        });
+        late.flatten().map(String::as_str).collect()
+    }
+
     /// Whether a loop of ours has begun and not ended.
     pub fn is_under_way(self) -> bool {
         let last = self.0.iter().rev().find(|record| {
@@ -244,50 +254,6 @@ impl<'a> History<'a> {
         by_attempts.chain(by_checks).collect()
     }
 
-    /// The attempt that a call of a sub-agent was made for.
-    pub fn delegated(self, tool_use_id: &str) -> Option<Delegation> {
-        self.0.iter().enumerate().rev().find_map(|(at, record)| match &record.entry {
-            Entry::Delegated { task, attempt, tool_use_id: id } if id == tool_use_id => {
-                Some(Delegation { at, task: task.clone(), attempt: *attempt })
-            }
-            _ => None,
-        })
-    }
-
-    /// How often an attempt that is still open was given to a sub-agent.
-    pub fn delegations(self, opened: &Opened) -> usize {
-        self.since_opening(opened)
-            .filter(
-                |entry| matches!(entry, Entry::Delegated { task, .. } if task.id == opened.key.id),
-            )
-            .count()
-    }
-
-    /// How often the executor of an attempt was told what is missing.
-    pub fn sent_back(self, opened: &Opened) -> usize {
-        self.since_opening(opened)
-            .filter(
-                |entry| matches!(entry, Entry::SentBack { task, .. } if task.id == opened.key.id),
-            )
-            .count()
-    }
-
-    /// What the executor of an attempt has reported, if its verdict is still to
-    /// come. It counts no more when it was sent back, or when another one was
-    /// called for the same attempt.
-    pub fn reported(self, opened: &Opened) -> Option<String> {
-        let last = self.since_opening(opened).find(|entry| match entry {
-            Entry::Reported { task, .. }
-            | Entry::SentBack { task, .. }
-            | Entry::Delegated { task, .. } => task.id == opened.key.id,
-            _ => false,
-        })?;
-        match last {
-            Entry::Reported { result, .. } => Some(result.clone()),
-            _ => None,
-        }
-    }
-
     /// The state as the loop wrote it last.
     pub fn last_state(self) -> Option<State> {
         let changes = self.0.iter().rev().find_map(|record| match &record.changes {
@@ -298,16 +264,6 @@ impl<'a> History<'a> {
             StateChange::Write(object) => State::parse(&state::render_object(object)).ok(),
             StateChange::Keep | StateChange::Delete => None,
         }
-    }
-
-    /// The attempt that a marker in a brief names.
-    pub fn marked(self, id: &str, number: u64) -> Option<Delegation> {
-        self.0.iter().enumerate().rev().find_map(|(at, record)| match &record.entry {
-            Entry::Opened { task, attempt, .. } if task.id == id && *attempt == number => {
-                Some(Delegation { at, task: task.clone(), attempt: *attempt })
-            }
-            _ => None,
-        })
     }
 
     /// The last attempt that passed and whose commit is not recorded. What a
@@ -335,14 +291,6 @@ impl<'a> History<'a> {
             }
         }
         None
-    }
-
-    /// The task whose executor was the last one to report.
-    pub fn last_reported(self) -> Option<&'a str> {
-        self.0.iter().rev().find_map(|record| match &record.entry {
-            Entry::Reported { task, .. } => Some(task.id.as_str()),
-            _ => None,
-        })
     }
 
     /// The records behind the opening of an attempt, the newest first.

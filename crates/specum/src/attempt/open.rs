@@ -2,6 +2,7 @@
 //! and what its executor is given to read.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
 use specum_core::state::{State, TaskResult};
+use specum_core::summary::Summary;
 use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 
@@ -65,6 +67,12 @@ impl Opened {
         }
     }
 
+    /// Whether somebody means this attempt by the name of a task: what the task
+    /// is called, or was when the attempt began.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.was.as_deref().unwrap_or(&self.key.id) == name || self.key.id == name
+    }
+
     /// The commit it began from.
     pub fn base(&self) -> Option<&str> {
         self.head.as_deref()
@@ -75,6 +83,15 @@ impl Opened {
         let file = TaskFile::scan(&self.block);
         file.tasks.first().map(|task| file.fields(task)).unwrap_or_default()
     }
+}
+
+/// What a coordinator is told about what is next.
+#[derive(Debug)]
+pub struct Announcement {
+    /// In words.
+    pub text: String,
+    /// Whether nothing is left.
+    pub is_complete: bool,
 }
 
 /// The next piece of work, opened.
@@ -204,14 +221,19 @@ impl Workspace {
         kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
     }
 
-    /// Opens what is due and tells a coordinator what to call.
-    pub fn announce(&self) -> Result<String, AttemptError> {
-        Ok(match self.open()? {
+    /// Opens what is due and tells a coordinator what to call. What has ended
+    /// and waits for its neighbours is not called again.
+    pub fn announce(&self) -> Result<Announcement, AttemptError> {
+        let next = self.open()?;
+        let is_complete = matches!(next, Next::Complete);
+        let text = match next {
             Next::Work(attempts) => {
+                let journal = self.store.read_journal()?;
                 let due: Vec<DueTask<'_>> = attempts
                     .iter()
+                    .filter(|opened| History(&journal).reported(opened).is_none())
                     .map(|opened| DueTask {
-                        id: &opened.key.id,
+                        id: opened.key.id.clone(),
                         title: &opened.key.title,
                         role: opened.role,
                         attempt: opened.attempt,
@@ -224,13 +246,36 @@ impl Workspace {
                 format!("{} Say {word} alone on a line, and stop.\n", prompt::ALL_DONE)
             }
             Next::Wait(due) => format!("{}\nTell the person, and stop.\n", prompt::waiting(&due)),
-        })
+        };
+        Ok(Announcement { text, is_complete })
+    }
+
+    /// What became of a loop that is complete, in a line or two for a person.
+    pub fn completion(&self) -> Result<String, AttemptError> {
+        let tasks = self.store.read_tasks()?.unwrap_or_default();
+        let summary = Summary::of(&self.store.read_journal()?, &TaskFile::scan(&tasks));
+        let unchecked = summary.unverified.len() + summary.by_person.len();
+        let unchecked = match unchecked {
+            0 => String::new(),
+            1 => "; 1 was not checked".to_owned(),
+            count => format!("; {count} were not checked"),
+        };
+        let commits = match (&self.git, summary.commits) {
+            (Err(_), _) => "nothing is committed, because there is no repository".to_owned(),
+            (Ok(_), 1) => "1 commit".to_owned(),
+            (Ok(_), commits) => format!("{commits} commits"),
+        };
+        Ok(format!(
+            "{} is complete: {} of {} tasks are done{unchecked}. {} attempts, {commits}. `specum \
+             log` tells the whole story.",
+            self.spec.name, summary.done, summary.total, summary.attempts
+        ))
     }
 
     /// What an executor of a session is to read.
     pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
         let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
-        Ok(line::readable(&self.brief_at(opened, place, None)?))
+        Ok(line::readable(&self.brief_at(opened, place, &self.spec.root, None)?))
     }
 
     /// What an executor is to read who works at this place. What a check has
@@ -239,6 +284,7 @@ impl Workspace {
         &self,
         opened: &Opened,
         place: brief::Place,
+        root: &Path,
         shown: Option<&(String, String)>,
     ) -> Result<Vec<u8>, AttemptError> {
         let view = self.store.read()?;
@@ -255,6 +301,7 @@ impl Workspace {
         Ok(Brief {
             spec: PromptSpec { name: &self.spec.name, path: &self.spec.shown },
             block: task.map_or(&opened.block, |task| file.block(task)),
+            root: &root.to_string_lossy(),
             task: &opened.key.id,
             index: task.map_or(0, |task| task.index),
             attempt: opened.attempt,

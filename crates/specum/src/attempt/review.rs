@@ -39,6 +39,12 @@ impl Workspace {
         Ok((locked, reviewed))
     }
 
+    /// The same for a person's verb, which decides by itself what it does.
+    pub fn enter_for_a_person(&self) -> Result<(Locked<'_>, View), AttemptError> {
+        let (locked, reviewed) = self.enter()?;
+        Ok((locked, reviewed.view))
+    }
+
     /// Opens the boxes again that were ticked with nothing behind it. A state
     /// that somebody has spoilt does not hold that up: the journal has another.
     pub fn take_back_ticks(&self) -> Result<(), AttemptError> {

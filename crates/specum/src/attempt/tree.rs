@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use specum_core::digest::Digest;
+use specum_core::journal::Entry;
+use specum_core::tasks::TaskKey;
+use specum_core::verify;
 
-use super::{AttemptError, History, Opened, Workspace};
+use super::{AttemptError, History, Opened, Workspace, open_attempt};
 use crate::files;
 use crate::git::{self, Git, Status};
 use crate::project::SETTINGS_FILE;
@@ -75,8 +78,14 @@ impl Workspace {
             changed.extend(git.changed_since(head)?);
         }
         let others = self.files_of_neighbours(opened)?;
+        let journal = self.store.read_journal()?;
+        let late = History(&journal).late();
+        let named = self.in_repository(opened.fields().files);
         changed.retain(|path| {
-            !own.contains(path) && !others.contains(path) && !git::is_own_file(path)
+            !own.contains(path)
+                && !others.contains(path)
+                && !git::is_own_file(path)
+                && (named.contains(path) || !late.contains(&path.as_str()))
         });
         changed.sort();
         changed.dedup();
@@ -86,6 +95,29 @@ impl Workspace {
     /// What the attempt has changed up to now.
     pub fn changed_now(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
         self.changed_by(opened, &self.tree()?)
+    }
+
+    /// Records what an executor has changed that had its verdict already, as far
+    /// as that can be told from the work of whoever is at work now: their Files
+    /// are theirs.
+    pub fn record_late_work(&self, task: &TaskKey) -> Result<(), AttemptError> {
+        let view = self.store.read()?;
+        let journal = self.store.read_journal()?;
+        let file = view.file();
+        let open: Vec<Opened> =
+            file.open().filter_map(|task| open_attempt(&journal, &task.key())).collect();
+        let [opened] = open.as_slice() else { return Ok(()) };
+        let files = self.in_repository(opened.fields().files);
+        // Without Files nobody can tell whose it is.
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut changed = self.changed_by(opened, &self.tree()?)?;
+        changed.retain(|path| !verify::is_named(&files, path));
+        if !changed.is_empty() {
+            self.store.lock()?.record(Entry::Late { task: task.clone(), changed })?;
+        }
+        Ok(())
     }
 
     /// What the attempt has left uncommitted in the user's tree and nowhere

@@ -6,7 +6,7 @@ use serde_json::json;
 use specum_core::claim;
 use specum_core::machine::Signal;
 
-use super::{next, print, print_json, warn_if_held, workspace};
+use super::{hold_for_session, next, print, print_json, tell_news, warn_if_held, workspace};
 use crate::attempt::{By, Judged, Workspace};
 use crate::exit;
 
@@ -37,6 +37,7 @@ const MAX_RESULT: u64 = 16 * 1024 * 1024;
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
     warn_if_held(&workspace.store);
+    hold_for_session(&workspace)?;
     let opened = workspace.opened(&args.task)?;
     let judged = workspace.judge(&opened, &read_result(args)?, By::Verb)?;
     if args.json {
@@ -44,7 +45,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     } else {
         show(&workspace, &judged)?;
     }
-    Ok(if judged.verdict.passed() { exit::OK } else { exit::FAILED })
+    tell_news(&workspace);
+    Ok(if judged.passed() {
+        exit::OK
+    } else if judged.question.is_some() {
+        exit::STOPPED
+    } else {
+        exit::FAILED
+    })
 }
 
 fn read_result(args: &Args) -> anyhow::Result<String> {
@@ -69,7 +77,12 @@ pub(super) fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
 /// Prints a verdict, and what is next.
 pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
     let id = &judged.key.id;
-    if judged.verdict.passed() {
+    if let Some(question) = &judged.question {
+        print(format!("{id} waits for you: {question}"))?;
+        if let Some(kept) = &judged.kept {
+            print(format!("its work is kept: {kept}"))?;
+        }
+    } else if judged.verdict.passed() {
         let proof = if judged.verdict.unverified { "unverified" } else { "verified" };
         let commit = match (&judged.commit, &workspace.git) {
             (Some(id), _) => format!("commit {}", &id[..id.len().min(12)]),
@@ -106,7 +119,8 @@ pub(super) fn as_json(judged: &Judged) -> serde_json::Value {
     json!({
         "task": judged.key.id,
         "attempt": judged.attempt,
-        "passed": judged.verdict.passed(),
+        "passed": judged.passed(),
+        "waits": judged.question,
         "unverified": judged.verdict.unverified,
         "failures": judged.verdict.failures.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(),
         "outside": judged.verdict.outside,

@@ -6,9 +6,10 @@ use specum_core::state::{Driver, Owner};
 use super::{next, print, print_json, workspace};
 use crate::attempt::Workspace;
 use crate::exit;
+use crate::person::{self, Typed};
 use crate::process;
 use crate::ralph_loop::{self, Dropped, LOOP_FILE};
-use crate::session;
+use crate::session::{self, Note};
 
 /// Start working the tasks of a spec, or go on with them
 ///
@@ -44,8 +45,14 @@ enum DrivenBy {
     RalphLoop,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    // Starting again moves a spent cap on.
+    let state = workspace.store.read_state().and_then(Result::ok);
+    if state.is_some_and(|state| state.global_iteration >= state.max_global_iterations) {
+        person::require("implement", typed)?;
+    }
+    workspace.refuse_bad_plan()?;
     // Before anything changes.
     if args.driver == DrivenBy::RalphLoop {
         ralph_loop::can_drive(&workspace.spec)?;
@@ -64,6 +71,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         },
         ..Start::default()
     })?;
+    if let Some(session) = &session {
+        Note::asked(session, None, &workspace.spec)?;
+    }
     let cap = view.state.as_ref().map_or(0, |state| state.max_global_iterations);
     hand_over(&workspace, args.driver, session.as_deref(), cap)?;
     let file = view.file();
@@ -110,5 +120,5 @@ fn brief_session(workspace: &Workspace, driver: DrivenBy) -> anyhow::Result<u8> 
         return print(prompt::ralph_loop(spec).trim_end()).map(|()| exit::OK);
     }
     print(prompt::coordinator(spec))?;
-    print(workspace.announce()?.trim_end()).map(|()| exit::OK)
+    print(workspace.announce()?.text.trim_end()).map(|()| exit::OK)
 }

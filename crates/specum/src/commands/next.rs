@@ -5,7 +5,7 @@ use specum_core::machine::Due;
 use specum_core::prompt;
 use specum_core::verify::Role;
 
-use super::{print, print_json, workspace};
+use super::{hold_for_session, print, print_json, tell_news, workspace};
 use crate::attempt::{By, Next, Opened, Workspace};
 use crate::exit;
 use crate::ralph_loop::{self, Dropped};
@@ -26,9 +26,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    hold_for_session(&workspace)?;
     // A verdict that a host's time limit cut off.
     workspace.judge_reported(By::Verb)?;
-    if args.json { show_json(&workspace) } else { show(&workspace) }
+    let code = if args.json { show_json(&workspace) } else { show(&workspace) };
+    tell_news(&workspace);
+    code
 }
 
 /// Prints what is due, for people and models.
@@ -104,7 +107,7 @@ fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
         Next::Wait(due) => {
             let_go(workspace)?;
             let kind = match due {
-                Due::Paused => "paused",
+                Due::Paused(_) => "paused",
                 Due::Blocked(_) => "blocked",
                 Due::Waits(_) => "waits",
                 _ => "capped",

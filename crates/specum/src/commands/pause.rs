@@ -3,9 +3,10 @@ use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
 use specum_core::state::{Driver, State};
 
-use super::{print, print_json, warn, workspace};
+use super::{hold_for_session, print, print_json, warn, workspace};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
+use crate::person::{self, Typed};
 use crate::ralph_loop::{self, LoopFile};
 use crate::session;
 
@@ -45,8 +46,16 @@ pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<u8> {
     )
 }
 
-pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<u8> {
-    happen(args.spec.as_deref(), args.json, Event::Resume, Entry::Resumed, "resumed")
+pub(super) fn resume(args: &ResumeArgs, typed: Typed) -> anyhow::Result<u8> {
+    let workspace = workspace(args.spec.as_deref())?;
+    // Whoever paused it may let it go on; a block is a person's to lift.
+    let state = workspace.store.read_state().and_then(Result::ok);
+    if state.is_some_and(|state| state.blocked.is_some()) {
+        person::require("resume", typed)?;
+    }
+    let code = happen(args.spec.as_deref(), args.json, Event::Resume, Entry::Resumed, "resumed")?;
+    hold_for_session(&workspace)?;
+    Ok(code)
 }
 
 fn happen(
@@ -65,6 +74,7 @@ fn happen(
     if view.tasks.is_none() {
         return Err(AttemptError::NoTasks(workspace.spec.shown.clone()).into());
     }
+    // A spent cap is lifted by starting again, or by naming a higher one.
     let was_blocked = state.blocked.is_some();
     let step = machine::step(state, &view.file(), event);
     locked.write_step(entry, &step)?;

@@ -1,27 +1,30 @@
 //! The hooks around a coordinator's `Agent` calls: the loop inside a turn.
 //!
 //! `pre-tool-use` opens the attempt and puts the brief in the place of `task
-//! 1.2`; `subagent-stop` is the judge; `post-tool-use`, in [`super::answer`],
-//! tells the coordinator. Sub-agents that are not ours are left alone.
+//! 1.2`; `subagent-stop` is the judge; [`super::answer`] tells the coordinator.
+//! Sub-agents that are not ours are left alone, and ours never start without a
+//! brief.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use specum_core::brief::Marker;
 use specum_core::hook::{Input, Output};
-use specum_core::journal::{Changes, Entry, Record, StateChange};
+use specum_core::journal::{Entry, Record};
 use specum_core::line;
+use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::prompt;
-use specum_core::state::{Phase, State};
+use specum_core::state::Phase;
 use specum_core::verify::Role;
 
-use super::{active_spec, log};
+use super::{Lookup, log, lookup};
 use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
 use crate::files;
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec};
+use crate::session::Note;
 use crate::store::StoreError;
 
 /// How often one attempt may be given out without a verdict before somebody
@@ -31,10 +34,13 @@ const MAX_DELEGATIONS: usize = 4;
 const BRIEF_SEARCH: u64 = 4 * 1024 * 1024;
 /// How much of a result is kept until its batch is judged: the end.
 const KEPT_RESULT: usize = 64 * 1024;
+/// What the names of our sub-agents begin with. A person may have agents of
+/// their own that are called like ours.
+const OURS: &str = "ralph-specum:";
 
 /// The role a sub-agent plays for us, if it does.
 fn role_of(agent_type: &str) -> Option<Role> {
-    match agent_type.strip_prefix("ralph-specum:").unwrap_or(agent_type) {
+    match agent_type.strip_prefix(OURS)? {
         "spec-executor" => Some(Role::Executor),
         "qa-engineer" => Some(Role::QaEngineer),
         _ => None,
@@ -44,14 +50,6 @@ fn role_of(agent_type: &str) -> Option<Role> {
 pub(super) fn is_agent_call(input: &Input) -> bool {
     // A sub-agent that calls another one is no coordinator.
     matches!(input.tool_name.as_deref(), Some("Agent" | "Task")) && input.agent_type.is_none()
-}
-
-/// The active spec with a loop in execution.
-fn workspace(cwd: &str) -> Option<Workspace> {
-    let (project, spec) = active_spec(cwd)?;
-    let workspace = opened(&project, spec)?;
-    let state = workspace.store.read_state()?.ok()?;
-    (state.phase == Phase::Execution).then_some(workspace)
 }
 
 /// Everything needed to work a spec; a host is not told why it cannot be had,
@@ -68,6 +66,9 @@ pub(super) fn opened(project: &Project, spec: Spec) -> Option<Workspace> {
 
 /// `pre-tool-use`: opens the attempt that a call asks for.
 pub(super) fn before_call(input: &Input) -> Option<String> {
+    if input.tool_name.as_deref() == Some("SendMessage") {
+        return refuse_message(input);
+    }
     if !is_agent_call(input) {
         return None;
     }
@@ -77,19 +78,68 @@ pub(super) fn before_call(input: &Input) -> Option<String> {
     if !is_ours && named_task(asked).is_none() {
         return None;
     }
-    let workspace = workspace(&input.cwd)?;
+    let workspace = match lookup(input) {
+        Lookup::NotOurs => return None,
+        Lookup::Loop(project, spec) => opened(&project, spec),
+        Lookup::NoLoop(_) => None,
+    };
+    let workspace = match workspace.map(|workspace| (is_executing(&workspace), workspace)) {
+        Some((Ok(()), workspace)) => workspace,
+        Some((Err(why), _)) => return is_ours.then(|| denial(&why, &[])),
+        // No executor of ours ever starts with two words for a brief.
+        None if is_ours => {
+            let why = "No loop is running, so there is no task to be worked on. \
+                       /ralph-specum:implement starts one.";
+            return Some(denial(why, &[]));
+        }
+        None => return None,
+    };
     if !is_ours && !means_a_task(&workspace, asked) {
         return None;
     }
-    let answer = match delegate(&workspace, input, asked) {
-        Ok(updated) => json!({"hookEventName": "PreToolUse", "updatedInput": updated}),
-        Err(reason) => json!({
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": reason,
-        }),
-    };
-    Some(json!({"hookSpecificOutput": answer}).to_string() + "\n")
+    let answer = delegate(&workspace, input, asked);
+    let news = workspace.take_news();
+    Some(match answer {
+        Ok(updated) => {
+            let output = json!({"hookEventName": "PreToolUse", "updatedInput": updated});
+            with_news(json!({"hookSpecificOutput": output}), &news)
+        }
+        Err(reason) => denial(&reason, &news),
+    })
+}
+
+/// Refuses a call, in words for the coordinator.
+fn denial(reason: &str, news: &[String]) -> String {
+    let output = json!({
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    });
+    with_news(json!({"hookSpecificOutput": output}), news)
+}
+
+/// An answer, with what a person should know beside it.
+pub(super) fn with_news(mut answer: Value, news: &[String]) -> String {
+    if !news.is_empty() {
+        answer["systemMessage"] = json!(news.join("\n"));
+    }
+    answer.to_string() + "\n"
+}
+
+/// Whether the tasks of a spec are being worked on, or why not.
+fn is_executing(workspace: &Workspace) -> Result<(), String> {
+    let name = &workspace.spec.name;
+    match workspace.store.read_state() {
+        None => Err(format!(
+            "No loop is running for {name}. /ralph-specum:implement starts one; until then no \
+             task is to be called."
+        )),
+        Some(Err(why)) => Err(format!(
+            "The state of {name} is corrupt ({why}). /ralph-specum:implement rebuilds it."
+        )),
+        Some(Ok(state)) if state.phase == Phase::Execution => Ok(()),
+        Some(Ok(_)) => Err(format!("The tasks of {name} are not being executed yet.")),
+    }
 }
 
 /// The task a prompt begins with, `task 1.2`, or belongs to by its marker.
@@ -116,37 +166,68 @@ fn means_a_task(workspace: &Workspace, asked: &str) -> bool {
 fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, String> {
     refuse_others(workspace, input)?;
     let said = |error: AttemptError| error.to_string();
+    let session = input.session_id.as_deref().unwrap_or_default();
+    // A verdict that was cut off comes first.
+    workspace.judge_reported(By::Batch(session)).map_err(said)?;
     let attempts = match workspace.open().map_err(said)? {
         Next::Work(attempts) => attempts,
         Next::Complete => return Err(prompt::ALL_DONE.into()),
         Next::Wait(due) => return Err(prompt::waiting(&due)),
     };
     let opened = requested(workspace, &attempts, asked)?;
-    let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
-    if History(&journal).delegations(opened) >= MAX_DELEGATIONS {
-        return Err(format!(
-            "Task {} has been given out {MAX_DELEGATIONS} times without a result. Stop, and tell \
-             the person; `specum status` shows where it stands.",
-            opened.key.id
-        ));
-    }
+    refuse_after_too_many(workspace, input, opened)?;
     let entry = Entry::Delegated {
         task: opened.key.clone(),
         attempt: opened.attempt,
         tool_use_id: input.tool_use_id.clone().unwrap_or_default(),
     };
     record_call(workspace, input, entry)?;
+    if let Err(error) = Note::asked(session, input.turn_id.as_deref(), &workspace.spec) {
+        log(&error.to_string());
+    }
     let mut updated = json!({
         "description": format!("task {}", opened.key.id),
-        "subagent_type": format!("ralph-specum:{}", prompt::agent(opened.role)),
+        "subagent_type": format!("{OURS}{}", prompt::agent(opened.role)),
         "prompt": workspace.brief(opened, attempts.len() > 1).map_err(said)?,
+        // Newer hosts take the background for granted.
+        "run_in_background": false,
     });
-    // Everything else is left out: in the background, or in a copy of the tree,
-    // nobody could judge it.
+    // Everything else is left out: in a copy of the tree nobody could judge it.
     if let Some(model) = input.tool_input.get("model") {
         updated["model"] = model.clone();
     }
     Ok(updated)
+}
+
+/// Pauses a loop whose task was given out again and again, and nobody has heard
+/// of any of those who got it.
+fn refuse_after_too_many(
+    workspace: &Workspace,
+    input: &Input,
+    opened: &Opened,
+) -> Result<(), String> {
+    let said = |error: &dyn std::fmt::Display| error.to_string();
+    let journal = workspace.store.read_journal().map_err(|error| said(&error))?;
+    if History(&journal).delegations(opened) < MAX_DELEGATIONS {
+        return Ok(());
+    }
+    let id = &opened.key.id;
+    let why = format!("task {id} was given out {MAX_DELEGATIONS} times and never came back");
+    // What its neighbours have finished is not lost with it.
+    let session = input.session_id.as_deref().unwrap_or_default();
+    workspace.judge_finished(By::Batch(session)).map_err(|error| said(&error))?;
+    let locked = workspace.store.lock().map_err(|error| said(&error))?;
+    let view = locked.read().map_err(|error| said(&error))?;
+    if let Some(state) = &view.state {
+        let event = Event::Pause { why: Some(why.clone()) };
+        let step = machine::step(state, &view.file(), event);
+        let entry = Entry::Paused { why: Some(why.clone()) };
+        locked.write_step(entry, &step).map_err(|error| said(&error))?;
+    }
+    Err(format!(
+        "Paused: {why}. Tell the person, and stop. `specum resume`, or /ralph-specum:implement, \
+         lets it go on."
+    ))
 }
 
 /// Records a call. A session that is given work of a spec nobody holds, holds
@@ -154,37 +235,42 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
 fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(), String> {
     let said = |error: StoreError| error.to_string();
     let locked = workspace.store.lock().map_err(said)?;
-    refuse_others(workspace, input)?;
-    let state = locked.read().map_err(said)?.state;
-    let written = match state.and_then(|state| claimed(state, input.session_id.as_deref())) {
-        Some(state) => {
-            let state = StateChange::Write(state.to_object());
-            locked.write(entry, Changes { state, ..Changes::default() })
+    let is_mine = refuse_others(workspace, input)?;
+    if is_mine && let Some(task) = entry.task() {
+        let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
+        let at_work = History(&journal).calls_at_work();
+        if at_work.iter().any(|call| call.task.id == task.id) {
+            return Err(format!(
+                "Task {} is being worked on by another call. Wait for its result.",
+                task.id
+            ));
         }
-        None => locked.record(entry),
+    }
+    let view = locked.read().map_err(said)?;
+    let session_id = input.session_id.clone().filter(|_| !is_mine);
+    let written = match (&view.state, session_id) {
+        (Some(state), Some(session_id)) => {
+            let owner = Owner::Session { session_id, process: process::host() };
+            let step = machine::step(state, &view.file(), Event::Hold(owner));
+            locked.write_step(entry, &step)
+        }
+        _ => locked.record(entry),
     };
     written.map_err(said)
 }
 
-/// The state with this session as its owner, unless it is that already.
-fn claimed(mut state: State, session: Option<&str>) -> Option<State> {
-    let session_id = session?.to_owned();
-    if state.owner.as_ref().is_some_and(|owner| owner.is_session(&session_id)) {
-        return None;
-    }
-    state.owner = Some(Owner::Session { session_id, process: process::host() });
-    Some(state)
-}
-
-fn refuse_others(workspace: &Workspace, input: &Input) -> Result<(), String> {
+/// Whether the asking session holds the spec already; an error if somebody else
+/// does.
+fn refuse_others(workspace: &Workspace, input: &Input) -> Result<bool, String> {
     let state = workspace.store.read_state().and_then(Result::ok);
-    let me = Asker::session_or_person(input.session_id.as_deref());
-    match owner::holder(&workspace.store, state.as_ref(), me) {
-        Holder::Nobody | Holder::Me => Ok(()),
-        Holder::Other(owner) => Err(format!(
-            "The spec {} is worked by {}. /ralph-specum:implement takes it over.",
-            workspace.spec.name,
-            owner.description()
+    let asker = Asker::session_or_person(input.session_id.as_deref());
+    match owner::holder(&workspace.store, state.as_ref(), asker) {
+        Holder::Nobody => Ok(false),
+        Holder::Me => Ok(true),
+        Holder::Other(other) => Err(format!(
+            "{} is working on the spec {}. /ralph-specum:implement takes it over.",
+            other.description(),
+            workspace.spec.name
         )),
     }
 }
@@ -195,11 +281,14 @@ fn requested<'a>(
     attempts: &'a [Opened],
     asked: &str,
 ) -> Result<&'a Opened, String> {
-    let due: Vec<&str> = attempts.iter().map(|opened| opened.key.id.as_str()).collect();
-    let due = format!(
-        "Due: {}.",
-        due.iter().map(|id| format!("`task {id}`")).collect::<Vec<_>>().join(", ")
-    );
+    let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
+    let has_ended = |opened: &Opened| History(&journal).reported(opened).is_some();
+    let due: Vec<String> = attempts
+        .iter()
+        .filter(|opened| !has_ended(opened))
+        .map(|opened| format!("`task {}`", opened.key.id))
+        .collect();
+    let due = format!("Due: {}.", due.join(", "));
     let foreign = Marker::find(asked).filter(|marker| marker.spec != workspace.spec.name);
     if let Some(marker) = foreign {
         return Err(format!("That brief belongs to the spec {}. {due}", marker.spec));
@@ -215,8 +304,12 @@ fn requested<'a>(
             .map(str::to_owned)
     });
     let Some(name) = name else { return Err(format!("The prompt names no task. {due}")) };
-    if let Some(opened) = attempts.iter().find(|opened| opened.key.id == name) {
-        return Ok(opened);
+    match attempts.iter().find(|opened| opened.is_called(&name)) {
+        Some(opened) if has_ended(opened) => {
+            return Err(format!("Task {name} has ended and waits for the others. {due}"));
+        }
+        Some(opened) => return Ok(opened),
+        None => {}
     }
     match file.by_address(&name) {
         None => Err(format!("There is no task {name}. {due}")),
@@ -225,13 +318,38 @@ fn requested<'a>(
     }
 }
 
+/// A message to an executor that has its verdict: what it changed from then on
+/// would be nobody's.
+fn refuse_message(input: &Input) -> Option<String> {
+    let to = input.tool_input["to"].as_str()?;
+    let Lookup::Loop(project, spec) = lookup(input) else { return None };
+    let workspace = opened(&project, spec)?;
+    let journal = workspace.store.read_journal().ok()?;
+    let transcript = Path::new(input.transcript_path.as_deref()?).with_extension("");
+    let meta = transcript.join("subagents").join(format!("agent-{to}.meta.json"));
+    let delegation = called_by(&meta, &journal)?;
+    History(&journal).has_verdict(&delegation).then(|| {
+        let why = format!(
+            "Task {} has its verdict, and its executor is not called again. Call the Agent tool \
+             for what is due; `specum next` tells what that is.",
+            delegation.task.id
+        );
+        denial(&why, &[])
+    })
+}
+
 /// `subagent-stop`: judges what an executor has done.
 pub(super) fn end_of_agent(input: &Input) -> Option<String> {
     role_of(input.agent_type.as_deref()?)?;
-    let workspace = workspace(&input.cwd)?;
+    let Lookup::Loop(project, spec) = lookup(input) else { return None };
+    let workspace = opened(&project, spec)?;
     let session = input.session_id.as_deref().unwrap_or_default();
     let journal = workspace.store.read_journal().ok()?;
     let delegation = delegation_of(input, &workspace.spec, &journal)?;
+    if History(&journal).has_verdict(&delegation) {
+        note_late_work(&workspace, &delegation);
+        return None;
+    }
     let opened = workspace.opened(&delegation.task.id).ok()?;
     if opened.attempt != delegation.attempt {
         return None;
@@ -253,18 +371,20 @@ pub(super) fn end_of_agent(input: &Input) -> Option<String> {
     }
 }
 
+/// An executor that has its verdict has worked on. Whatever it changed is in
+/// nobody's commit, as far as that can be told.
+fn note_late_work(workspace: &Workspace, delegation: &Delegation) {
+    if let Err(error) = workspace.record_late_work(&delegation.task) {
+        log(&error.to_string());
+    }
+}
+
 /// The attempt a sub-agent was called for: by the id of the call, which the
 /// host keeps beside the transcript, or by the marker in the brief.
 fn delegation_of(input: &Input, spec: &Spec, journal: &[Record]) -> Option<Delegation> {
-    let transcript = Path::new(input.agent_transcript_path.as_deref()?);
-    let meta = files::read(&transcript.with_extension("meta.json"), 1024 * 1024).ok();
-    let meta = meta.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    let by_call = meta
-        .as_ref()
-        .and_then(|meta| meta["toolUseId"].as_str())
-        .and_then(|id| History(journal).delegated(id));
-    by_call.or_else(|| {
-        let text = files::read(transcript, BRIEF_SEARCH).ok()?;
+    let transcript = PathBuf::from(input.agent_transcript_path.as_deref()?);
+    called_by(&transcript.with_extension("meta.json"), journal).or_else(|| {
+        let text = files::read(&transcript, BRIEF_SEARCH).ok()?;
         let first = line::lines(&text)
             .filter_map(|line| serde_json::from_slice::<Value>(line.text).ok())
             .find(|entry| entry["type"] == "user")?;
@@ -272,6 +392,13 @@ fn delegation_of(input: &Input, spec: &Spec, journal: &[Record]) -> Option<Deleg
         (marker.spec == spec.name).then_some(())?;
         History(journal).marked(&marker.task, marker.attempt)
     })
+}
+
+/// The attempt for which a call was made that the host has kept in this file.
+fn called_by(meta: &Path, journal: &[Record]) -> Option<Delegation> {
+    let bytes = files::read(meta, 1024 * 1024).ok()?;
+    let meta: Value = serde_json::from_slice(&bytes).ok()?;
+    History(journal).delegated(meta["toolUseId"].as_str()?)
 }
 
 /// Judges at once, or, in a batch, when the last of it has reported.
@@ -289,7 +416,7 @@ fn judge(
     Ok(None)
 }
 
-/// What an executor is to mend before it may end.
+/// What an executor is to fix before it may end.
 fn mend(judged: &Judged, role: Role) -> String {
     let mut text = format!("Task {} is not done yet:\n", judged.key.id);
     for failure in &judged.verdict.failures {
@@ -301,6 +428,6 @@ fn mend(judged: &Judged, role: Role) -> String {
     }
     let signal = role.signal();
     text + &format!(
-        "\nMend this, then end with {signal} on a line of its own. If you cannot, say why, without that line.\n"
+        "\nFix this, then end with {signal} on a line of its own. If you cannot, say why, without that line.\n"
     )
 }

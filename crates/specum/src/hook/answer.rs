@@ -1,144 +1,260 @@
-//! `specum hook post-tool-use`: the verdict, and what is next, as the result of
-//! a coordinator's call, so that it goes on within its turn.
+//! What a coordinator hears when a call has ended: the verdict, and what is
+//! next.
+//!
+//! `post-tool-use` puts it in the place of the call's result, so that the
+//! coordinator goes on within its turn. Where the host works on in the
+//! background, the turn ends with the launch, and the host's own notification
+//! opens the next one: `submit`, in [`super::turn`], tells it there. What is
+//! next is told once, by whoever finds that every verdict of the round is in.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use specum_core::hook::Input;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
+use specum_core::machine;
+use specum_core::tasks::TaskFile;
 
-use super::active_spec;
-use super::agent::is_agent_call;
-use crate::attempt::{AttemptError, Delegation, History, Workspace};
+use super::agent::{is_agent_call, with_news};
+use super::{Lookup, log, lookup};
+use crate::attempt::{AttemptError, Delegation, History, Workspace, told};
+use crate::session::Note;
 
+/// What is said about a call that has ended.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// For the coordinator.
+    pub(super) text: String,
+    /// For the person, a line each.
+    pub(super) news: Vec<String>,
+}
+
+/// `post-tool-use`.
 pub(super) fn after_call(input: &Input) -> Option<String> {
     if !is_agent_call(input) {
         return None;
     }
-    let (project, spec) = active_spec(&input.cwd)?;
-    let workspace = super::agent::opened(&project, spec)?;
-    let journal = workspace.store.read_journal().ok()?;
-    let delegation = History(&journal).delegated(input.tool_use_id.as_deref()?)?;
-    let text = match outcome(&workspace, input, &journal, &delegation) {
-        Ok(text) => text,
-        Err(error) => format!("specum: {error}\n"),
-    };
+    let (workspace, delegation) = called(input, input.tool_use_id.as_deref()?)?;
+    if input.tool_response["status"] == "async_launched" {
+        return Some(launched(input, &delegation));
+    }
+    let answer = ended(&workspace, &delegation, &said(&input.tool_response));
     // Everything else as it came, if there is anything else.
     let mut response = input.tool_response.clone();
     if !response.is_object() {
         response = json!({});
     }
-    response["content"] = json!([{"type": "text", "text": text}]);
-    let answer = json!({"hookEventName": "PostToolUse", "updatedToolOutput": response});
-    Some(json!({"hookSpecificOutput": answer}).to_string() + "\n")
+    response["content"] = json!([{"type": "text", "text": answer.text}]);
+    let output = json!({"hookEventName": "PostToolUse", "updatedToolOutput": response});
+    Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
+}
+
+/// `post-tool-use-failure`: newer hosts tell so of a sub-agent whose API failed.
+pub(super) fn failed_call(input: &Input) -> Option<String> {
+    if !is_agent_call(input) {
+        return None;
+    }
+    let (workspace, delegation) = called(input, input.tool_use_id.as_deref()?)?;
+    let said = input.error.as_deref().unwrap_or("nothing");
+    let answer = ended(&workspace, &delegation, line::head(said, 300));
+    let output = json!({"hookEventName": "PostToolUseFailure", "additionalContext": answer.text});
+    Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
+}
+
+/// The attempt that a call was made for, wherever the session's shell stands.
+pub(super) fn called(input: &Input, tool_use_id: &str) -> Option<(Workspace, Delegation)> {
+    let (Lookup::Loop(project, spec) | Lookup::NoLoop(Some((project, spec)))) = lookup(input)
+    else {
+        return None;
+    };
+    let workspace = super::agent::opened(&project, spec)?;
+    let journal = workspace.store.read_journal().ok()?;
+    let delegation = History(&journal).delegated(tool_use_id)?;
+    Some((workspace, delegation))
+}
+
+/// A call that the host has sent into the background. The turn ends here: with
+/// nothing to do, the model could only wait aloud.
+fn launched(input: &Input, delegation: &Delegation) -> String {
+    let id = &delegation.task.id;
+    let call = input.tool_use_id.clone().unwrap_or_default();
+    if let Some(mut note) = input.session_id.as_deref().and_then(Note::of) {
+        note.background.push(call);
+        if let Err(error) = note.write() {
+            log(&error.to_string());
+        }
+    }
+    let reason = format!("specum: {id} is being worked on");
+    json!({"continue": false, "stopReason": reason}).to_string() + "\n"
+}
+
+/// The end of what a call has said.
+fn said(response: &Value) -> String {
+    let content = response["content"].as_array();
+    let said = content.and_then(|blocks| blocks.iter().find_map(|block| block["text"].as_str()));
+    line::head(said.unwrap_or("nothing"), 300).to_owned()
+}
+
+/// What the end of a call means.
+pub(super) fn ended(workspace: &Workspace, delegation: &Delegation, said: &str) -> Answer {
+    match outcome(workspace, delegation, said) {
+        Ok(mut answer) => {
+            answer.news.extend(workspace.take_news());
+            answer
+        }
+        Err(error) => {
+            let text = format!("specum: {error}\n");
+            Answer { news: vec![text.trim_end().to_owned()], text }
+        }
+    }
 }
 
 fn outcome(
     workspace: &Workspace,
-    input: &Input,
-    journal: &[Record],
     delegation: &Delegation,
-) -> Result<String, AttemptError> {
+    said: &str,
+) -> Result<Answer, AttemptError> {
     let id = &delegation.task.id;
-    let Some(round) = Round::of(journal, delegation) else {
-        return without_verdict(workspace, input, journal, id);
-    };
-    if round.verdicts.len() > 1 && round.last_reported != Some(id.as_str()) {
-        return Ok(format!("Task {id} has ended; see the last of the group.\n"));
+    if workspace.was_cancelled() {
+        let text = format!("Task {id}: the loop was cancelled meanwhile. Stop here.\n");
+        return Ok(Answer { text, news: Vec::new() });
     }
-    let verdicts: String = round.verdicts.into_iter().map(|(_, text)| text).collect();
-    Ok(format!("{verdicts}\n{}", workspace.announce()?))
+    let journal = workspace.store.read_journal()?;
+    if !History(&journal).has_verdict(delegation) {
+        return without_verdict(workspace, &journal, delegation, said);
+    }
+    let Some(verdicts) = close_round(workspace)? else {
+        let text = format!("Task {id} has ended; see the others of its group.\n");
+        return Ok(Answer { text, news: Vec::new() });
+    };
+    let mut answer = in_words(workspace, &verdicts)?;
+    let next = workspace.announce()?;
+    answer.text.push_str(&format!("\n{}", next.text));
+    if next.is_complete {
+        answer.news.push(workspace.completion()?);
+    }
+    Ok(answer)
+}
+
+/// The verdicts of a round that is over, for whoever asks first.
+fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, AttemptError> {
+    // A pass counts with its commit, which its judge may be making still.
+    workspace.complete_commits()?;
+    let locked = workspace.store.lock()?;
+    let in_batch = locked.read()?.state.is_some_and(|state| state.parallel_group.is_some());
+    let journal = workspace.store.read_journal()?;
+    let untold = History(&journal).untold();
+    if in_batch || untold.is_empty() {
+        return Ok(None);
+    }
+    let tasks = untold.iter().filter_map(|record| record.entry.task());
+    let tasks = tasks.map(|task| task.id.clone()).collect();
+    locked.record(Entry::Told { tasks })?;
+    Ok(Some(untold.into_iter().cloned().collect()))
 }
 
 fn without_verdict(
     workspace: &Workspace,
-    input: &Input,
     journal: &[Record],
-    id: &str,
-) -> Result<String, AttemptError> {
-    let history = History(journal);
-    let reported = workspace.opened(id).ok().and_then(|opened| history.reported(&opened));
-    if reported.is_none() {
-        return Ok(lost(input, id));
+    delegation: &Delegation,
+    said: &str,
+) -> Result<Answer, AttemptError> {
+    let id = &delegation.task.id;
+    let opened = workspace.opened(id);
+    if let Ok(opened) = &opened
+        && History(journal).reported(opened).is_some()
+    {
+        // The judge comes with the last report, and has ended when its call has.
+        let text = match workspace.reports()?.is_empty() {
+            true => format!("Task {id} has ended; its verdict comes with the last of the group.\n"),
+            false => format!(
+                "Task {id} has ended, and its verdict was cut off. Run `specum next`: it makes the \
+                 verdict and says what is due.\n"
+            ),
+        };
+        return Ok(Answer { text, news: Vec::new() });
     }
-    // The judge comes with the last report, and has ended when its call has.
-    let was_last = history.last_reported() == Some(id) && !workspace.reports()?.is_empty();
-    Ok(if was_last {
-        format!(
-            "Task {id} has ended, and its verdict was cut off. Run `specum next`: it makes the \
-             verdict and says what is due.\n"
-        )
-    } else {
-        format!("Task {id} has ended; its verdict comes with the last of the group.\n")
+    let calls = History(journal).calls_at_work();
+    for call in calls.iter().filter(|call| call.task.id == *id) {
+        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.to_owned());
+        workspace.store.lock()?.record(Entry::Returned { task, tool_use_id })?;
+    }
+    let (text, news) = match waiting(workspace)? {
+        Some(why) => (format!("Task {id} ended without a verdict. {why}\n"), why),
+        None => (
+            format!(
+                "Task {id} ended without a verdict, which counts as no attempt. It said: {said}\n\n\
+                 Call the Agent tool again with the prompt `task {id}`.\n"
+            ),
+            format!("{id} ended without a result, which counts as no attempt"),
+        ),
+    };
+    Ok(Answer { text, news: vec![news] })
+}
+
+/// Why nothing is to be called at the moment, if so.
+fn waiting(workspace: &Workspace) -> Result<Option<String>, AttemptError> {
+    let view = workspace.store.read()?;
+    let Some(state) = &view.state else { return Ok(None) };
+    let file = view.file();
+    let due = machine::due(state, &file, &workspace.scope, &workspace.ledger()?);
+    Ok(match due {
+        machine::Due::Work(_) | machine::Due::Complete => None,
+        wait => Some(specum_core::prompt::waiting(&wait)),
     })
 }
 
-/// A call that ended without anybody having judged it: the host's API failed,
-/// or a limit of turns was reached. No failed attempt.
-fn lost(input: &Input, id: &str) -> String {
-    let content = input.tool_response["content"].as_array();
-    let said = content.and_then(|blocks| blocks.iter().find_map(|block| block["text"].as_str()));
-    let said = line::head(said.unwrap_or("nothing"), 300);
-    format!(
-        "Task {id} ended without a verdict, which counts as no attempt. It said: {said}\n\nCall \
-         the Agent tool again with the prompt `task {id}`.\n"
-    )
-}
-
-/// What was opened together and has its verdicts.
-struct Round<'a> {
-    /// Each task with its verdict in words.
-    verdicts: Vec<(&'a str, String)>,
-    /// The task whose executor was the last one to report.
-    last_reported: Option<&'a str>,
-}
-
-impl<'a> Round<'a> {
-    /// The round of an attempt; `None` as long as it has no verdict.
-    fn of(journal: &'a [Record], attempt: &Delegation) -> Option<Round<'a>> {
-        let begins = |record: &Record| {
-            matches!(record.entry, Entry::Opened { .. } | Entry::Completed { .. })
+/// Verdicts, for the coordinator and, a line each, for the person.
+fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, AttemptError> {
+    let view = workspace.store.read()?;
+    let tasks = view.tasks.unwrap_or_default();
+    let file = TaskFile::scan(&tasks);
+    let count = format!("{} of {}", file.done_count(), file.tasks.len());
+    let most = view.state.as_ref().map_or(0, |state| state.max_task_iterations);
+    let journal = workspace.store.read_journal()?;
+    let mut answer = Answer::default();
+    for record in verdicts {
+        let (text, news) = match &record.entry {
+            Entry::Passed { task, unverified, .. } => {
+                let id = &task.id;
+                let proof = if *unverified { "unverified" } else { "verified" };
+                let commit = History(&journal).commit_of(id);
+                let committed = if commit.is_some() { ", committed" } else { "" };
+                let note = if *unverified { ", not checked" } else { "" };
+                let commit = commit.filter(|commit| !commit.is_empty());
+                let short = commit.map_or(", nothing to commit".to_owned(), |commit| {
+                    format!(", {}", line::head(commit, 7))
+                });
+                (
+                    format!("Task {id} passed: {proof}, ticked{committed}.\n"),
+                    format!("{id} passed{note}, {count}{short}"),
+                )
+            }
+            Entry::Failed { task, attempt, reasons, .. } => {
+                let reasons = line::head(&reasons.join("; "), 500).to_owned();
+                let id = &task.id;
+                (
+                    format!("Task {id} failed (attempt {attempt}): {reasons}\n"),
+                    format!("{id} failed ({attempt} of {most}): {}", line::head(&reasons, 200)),
+                )
+            }
+            Entry::Waits { task, reasons, .. } => {
+                let (id, reasons) = (&task.id, reasons.join("; "));
+                (
+                    format!("Task {id} waits for a person: {reasons}\nIts work is kept.\n"),
+                    format!("{id} waits for you: {reasons}"),
+                )
+            }
+            _ => continue,
         };
-        let at = journal.iter().rposition(|record| is_verdict(&record.entry, attempt))?;
-        let begin = journal[..at].iter().rposition(begins).map_or(0, |n| n + 1);
-        let end = journal[at..].iter().position(begins).map_or(journal.len(), |n| at + n);
-        let records = &journal[begin..end];
-        let mut verdicts: Vec<(&str, String)> = Vec::new();
-        for record in records {
-            let Some((id, text)) = in_words(&record.entry, records) else { continue };
-            // A commit that git refuses makes a failure of what had passed.
-            verdicts.retain(|(known, _)| *known != id);
-            verdicts.push((id, text));
+        answer.text.push_str(&text);
+        answer.news.push(news);
+        if let Entry::Passed { unticked, .. } | Entry::Failed { unticked, .. } = &record.entry
+            && !unticked.is_empty()
+        {
+            let text = told(unticked);
+            answer.text.push_str(&format!("The {text}.\n"));
+            answer.news.push(text);
         }
-        let last_reported = History(records).last_reported();
-        Some(Round { verdicts, last_reported })
     }
-}
-
-fn is_verdict(entry: &Entry, of: &Delegation) -> bool {
-    match entry {
-        Entry::Passed { task, attempt, .. } | Entry::Failed { task, attempt, .. } => {
-            task.id == of.task.id && *attempt == of.attempt
-        }
-        _ => false,
-    }
-}
-
-fn in_words<'a>(entry: &'a Entry, records: &[Record]) -> Option<(&'a str, String)> {
-    match entry {
-        Entry::Passed { task, unverified, .. } => {
-            let id = task.id.as_str();
-            let proof = if *unverified { "unverified" } else { "verified" };
-            let committed = records.iter().any(
-                |record| matches!(&record.entry, Entry::Committed { task, .. } if task.id == id),
-            );
-            let commit = if committed { ", committed" } else { "" };
-            Some((id, format!("Task {id} passed: {proof}, ticked{commit}.\n")))
-        }
-        Entry::Failed { task, attempt, reasons, .. } => {
-            let reasons = line::head(&reasons.join("; "), 500).to_owned();
-            let id = task.id.as_str();
-            Some((id, format!("Task {id} failed (attempt {attempt}): {reasons}\n")))
-        }
-        _ => None,
-    }
+    Ok(answer)
 }

@@ -9,11 +9,11 @@ use std::path::Path;
 use specum_core::hook::{Input, Output, split_arguments};
 
 use super::log;
+use crate::attempt::{AttemptError, Workspace};
 use crate::commands;
 use crate::process;
-use crate::project::Project;
+use crate::project::{Project, Spec};
 use crate::session::Pending;
-use crate::store::Store;
 
 /// What a command of ours is called in the host.
 const PREFIX: &str = "ralph-specum:";
@@ -33,6 +33,28 @@ pub(super) fn expansion(input: &Input) -> Option<String> {
     }
 }
 
+/// What the verb itself would refuse, in its own words: a slash command that
+/// fails later says nothing to a host without a terminal.
+fn refuse_early(project: &Project, verb: &str, spec: Option<Spec>) -> Result<(), String> {
+    if matches!(verb, "help" | "switch") {
+        return Ok(());
+    }
+    if let Some(problems) = commands::settings_problems(project) {
+        return Err(problems);
+    }
+    let spec = spec.ok_or("no spec is active; /ralph-specum:switch <spec> makes one so")?;
+    if verb == "status" {
+        return Ok(());
+    }
+    let said = |error: AttemptError| error.to_string();
+    let workspace = Workspace::new(project, spec).map_err(said)?;
+    match verb {
+        "implement" => workspace.refuse_bad_plan().map_err(said),
+        _ if workspace.store.has_state() => Ok(()),
+        _ => Err(said(AttemptError::NoLoop(workspace.spec.name.clone()))),
+    }
+}
+
 fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
     let arguments = split_arguments(typed)
         .ok_or_else(|| format!("/{PREFIX}{verb}: a quote is not closed in: {typed}"))?;
@@ -44,11 +66,7 @@ fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
         Some(name) => Some(project.spec(&name).map_err(|error| error.to_string())?),
         None => project.current().map_err(|error| error.to_string())?,
     };
-    if verb == "implement" {
-        let spec = spec.ok_or("no spec is active; /ralph-specum:switch <spec> makes one so")?;
-        let tasks = Store::of(&spec).read_tasks().map_err(|error| error.to_string())?;
-        tasks.ok_or(format!("{} has no tasks.md; write one first", spec.shown))?;
-    }
+    refuse_early(&project, verb, spec)?;
     // `help` runs no verb of ours that would pick anything up.
     let Some(session_id) = input.session_id.clone().filter(|_| verb != "help") else {
         return Ok(());

@@ -80,6 +80,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         }
         Entry::PlanChanged { edits } => return Some((plan_change(edits)?, Tone::Wary)),
         Entry::Resumed => "resumed".into(),
+        Entry::Held { session } => format!("session {} works on it", said(session)),
         Entry::Released { session } => format!("session {} has ended", said(session)),
         Entry::Cancelled => "cancelled".into(),
         Entry::Done | Entry::Unknown => return None,

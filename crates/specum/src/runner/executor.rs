@@ -244,7 +244,7 @@ impl Executor<'_> {
         agent: &dyn Agent,
     ) -> Result<(Command, Vec<u8>), RunError> {
         let at = if place.beside { brief::Place::Beside } else { brief::Place::Alone };
-        let brief = self.workspace.brief_at(opened, at, place.shown.as_ref())?;
+        let brief = self.workspace.brief_at(opened, at, place.root, place.shown.as_ref())?;
         let script = opened.fields().script;
         let call = agent.call(&Order {
             brief: &brief,
@@ -368,7 +368,7 @@ enum Checked {
 /// What it means for a run that nothing is to be worked.
 fn waits(due: &Due) -> Outcome {
     match due {
-        Due::Paused => Outcome::Paused,
+        Due::Paused(_) => Outcome::Paused,
         Due::Blocked(why) => Outcome::Blocked { why: why.clone() },
         Due::Waits(questions) => Outcome::Waits { why: questions.join("; ") },
         Due::ChosenDone => Outcome::ChosenDone,

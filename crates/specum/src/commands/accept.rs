@@ -1,0 +1,55 @@
+use serde_json::json;
+use specum_core::journal::Entry;
+use specum_core::ledger::Change;
+use specum_core::machine::{self, Event};
+
+use super::{NotHere, print, print_json, workspace};
+use crate::attempt::AttemptError;
+use crate::exit;
+use crate::person::{self, Typed};
+
+/// Agree to a change of the plan that was made while a task was being worked on
+///
+/// A Verify that was changed, or an open task that was removed, during an
+/// attempt may be an agent's doing. The check on record counts, and the loop is
+/// not complete, until you agree or put it back. `specum status` lists what
+/// waits.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Id of the task
+    pub(super) task: String,
+    /// Name or path; the active spec if left out
+    #[arg(long)]
+    pub(super) spec: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+    person::require("accept", typed)?;
+    let workspace = workspace(args.spec.as_deref())?;
+    let (locked, view) = workspace.enter_for_a_person()?;
+    let name = &workspace.spec.name;
+    let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;
+    let file = view.file();
+    // One that was removed is in no file, and answers to its name on record.
+    let id = file.by_address(&args.task).map_or(args.task.clone(), |task| task.name());
+    let ledger = workspace.ledger()?;
+    let on_record = ledger.task(&id).ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
+    let Some(asked) = &on_record.unconfirmed else {
+        return Err(NotHere(format!("nothing about {id} waits to be accepted")).into());
+    };
+    let event = Event::Follow { renames: Vec::new(), settled: vec![id.clone()] };
+    let step = machine::step(state, &file, event);
+    locked.write_step(Entry::Accepted { task: on_record.task.clone() }, &step)?;
+    if args.json {
+        print_json(&json!({"task": id, "state": "accepted"}))?;
+        return Ok(exit::OK);
+    }
+    print(match &asked.change {
+        Change::Check(check) => format!("{id} is checked by {} from now on", check.shown()),
+        Change::Removed => format!("{id} is no longer part of the plan"),
+    })?;
+    Ok(exit::OK)
+}

@@ -1,0 +1,54 @@
+use serde_json::json;
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
+
+use super::{NotHere, print, print_json, workspace};
+use crate::attempt::{AttemptError, History};
+use crate::exit;
+use crate::person::{self, Typed};
+
+/// Say that a task is done, without a check
+///
+/// The box is ticked on your word: reports show it as "ticked by you, not
+/// checked". While a loop is under way, a box that is ticked in any other way
+/// than by a verdict is opened again. Not for the task that is being worked on.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Id of the task
+    pub(super) task: String,
+    /// Name or path; the active spec if left out
+    #[arg(long)]
+    pub(super) spec: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+    person::require("tick", typed)?;
+    let workspace = workspace(args.spec.as_deref())?;
+    let (locked, view) = workspace.enter_for_a_person()?;
+    let name = &workspace.spec.name;
+    let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;
+    let file = view.file();
+    let task =
+        file.by_address(&args.task).ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
+    let id = task.name();
+    let journal = workspace.store.read_journal()?;
+    if History(&journal).at_work().contains(&id.as_str()) {
+        let why = format!("{id} is being worked on; `specum pause`, or wait for its verdict");
+        return Err(NotHere(why).into());
+    }
+    if task.done {
+        print(format!("{id} is ticked already"))?;
+        return Ok(exit::OK);
+    }
+    let step = machine::step(state, &file, Event::Tick { index: task.index });
+    locked.write_step(Entry::Ticked { task: task.key() }, &step)?;
+    if args.json {
+        print_json(&json!({"task": id, "state": "ticked"}))?;
+    } else {
+        print(format!("{id} ticked by you, not checked"))?;
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,115 @@
+//! `specum hook submit`: something was typed at a prompt, or put there by the
+//! host.
+//!
+//! A turn that a person opens with words of their own may end as soon as they
+//! are answered, whatever loop waits. A notification of the host about a call of
+//! ours is where the coordinator hears the verdict.
+
+use serde_json::json;
+use specum_core::hook::{Input, split_arguments};
+use specum_core::journal::Entry;
+use specum_core::line;
+
+use super::agent::with_news;
+use super::answer::{called, ended};
+use super::{Lookup, log, lookup};
+use crate::attempt::{History, Workspace};
+use crate::commands;
+use crate::process;
+use crate::session::{Note, Pending, Turn};
+use crate::store::StoreError;
+
+/// The slash commands that ask for work.
+const ASKING: [&str; 2] = ["/ralph-specum:implement", "/ralph-specum:resume"];
+
+pub(super) fn submit(input: &Input) -> Option<String> {
+    let prompt = input.prompt.as_deref()?.trim();
+    if let Some(call) = notified_of(prompt) {
+        return notification(input, prompt, call);
+    }
+    keep_typed_verb(input, prompt);
+    let session = input.session_id.as_deref()?;
+    let note = Note::of(session)?;
+    let asks = ASKING.iter().any(|command| {
+        prompt.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    });
+    let id = input.turn_id.clone().unwrap_or_default();
+    // Words that are typed while a turn is under way open none.
+    let is_same_turn = |turn: &Turn| !id.is_empty() && turn.id == id;
+    if note.turn.as_ref().is_some_and(is_same_turn) {
+        return None;
+    }
+    // The host tells nobody that a person has broken a call off; but whoever
+    // opens a turn has no call under way, except in the background.
+    if let Lookup::Loop(project, spec) = lookup(input)
+        && let Some(workspace) = super::agent::opened(&project, spec)
+        && let Err(error) = break_off_calls(&workspace, &note)
+    {
+        log(&error.to_string());
+    }
+    remember(Note { turn: Some(Turn { id, is_a_persons: !asks }), ..note });
+    None
+}
+
+fn remember(note: Note) {
+    if let Err(error) = note.write() {
+        log(&error.to_string());
+    }
+}
+
+/// Records that the calls of this session, those in the background left out, are
+/// at work no longer.
+pub(super) fn break_off_calls(workspace: &Workspace, note: &Note) -> Result<(), StoreError> {
+    let journal = workspace.store.read_journal()?;
+    let calls = History(&journal).calls_at_work();
+    for call in calls
+        .iter()
+        .filter(|call| !note.background.iter().any(|launched| launched == call.tool_use_id))
+    {
+        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.to_owned());
+        workspace.store.lock()?.record(Entry::Returned { task, tool_use_id })?;
+    }
+    Ok(())
+}
+
+/// The call that a notification of the host is about.
+fn notified_of(prompt: &str) -> Option<&str> {
+    prompt.starts_with("<task-notification>").then_some(())?;
+    between(prompt, "<tool-use-id>", "</tool-use-id>")
+}
+
+fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    let (_, behind) = text.split_once(open)?;
+    behind.split_once(close).map(|(inside, _)| inside)
+}
+
+/// A call in the background has ended.
+fn notification(input: &Input, prompt: &str, call: &str) -> Option<String> {
+    let (workspace, delegation) = called(input, call)?;
+    let said = between(prompt, "<result>", "</result>");
+    let said = said.or_else(|| between(prompt, "<summary>", "</summary>")).unwrap_or("nothing");
+    let answer = ended(&workspace, &delegation, line::head(said, 300));
+    if let Some(mut note) = input.session_id.as_deref().and_then(Note::of) {
+        note.background.retain(|launched| launched != call);
+        let id = input.turn_id.clone().unwrap_or_default();
+        note.turn = Some(Turn { id, is_a_persons: false });
+        remember(note);
+    }
+    let output = json!({"hookEventName": "UserPromptSubmit", "additionalContext": answer.text});
+    Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
+}
+
+/// A whole message that is a person's verb, such as `specum tick 1.2`, is that
+/// person's word: the command it leads to finds it here.
+fn keep_typed_verb(input: &Input, prompt: &str) {
+    let Some(mut words) = split_arguments(prompt).filter(|words| words.len() > 1) else { return };
+    let (program, verb) = (words.remove(0), words.remove(0));
+    let Some(session_id) = input.session_id.clone() else { return };
+    if program != "specum" || !commands::is_persons_verb(&verb) {
+        return;
+    }
+    let pending = Pending { session_id, verb, arguments: words, process: process::host() };
+    if let Err(error) = pending.keep() {
+        log(&error.to_string());
+    }
+}

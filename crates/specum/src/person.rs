@@ -1,0 +1,62 @@
+//! Whether a command is a person's word.
+//!
+//! Some things are a person's to say: that a task is done which nobody checked,
+//! that a change of the plan is right, that a blocked loop may go on. An agent
+//! has a shell too, so such a verb wants a proof: it was typed as a slash
+//! command, or as a whole message, in a host's session, or at a terminal that
+//! belongs to no host and no run. That stops accidents and habits. Whoever sets
+//! out to forge a terminal is not stopped.
+
+use std::io::{self, IsTerminal};
+
+use specum_core::agent::SESSION_MARKS;
+use thiserror::Error;
+
+use crate::process;
+use crate::session::{self, Pending};
+
+/// How a command line came here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typed {
+    /// As a slash command in a host's session, whose hook saw it.
+    InSession,
+    /// Any other way.
+    Here,
+}
+
+/// A verb that is a person's was called by nobody who can show to be one.
+#[derive(Debug, Error)]
+#[error(
+    "`specum {verb}` is a person's to say. Type /ralph-specum:{verb} in the session, or run it in \
+     a terminal of your own"
+)]
+pub struct NotAPerson {
+    verb: &'static str,
+}
+
+/// Refuses a verb that does not come from a person.
+pub fn require(verb: &'static str, typed: Typed) -> Result<(), NotAPerson> {
+    let by_command = typed == Typed::InSession;
+    if by_command || by_message(verb) || at_a_terminal() {
+        Ok(())
+    } else {
+        Err(NotAPerson { verb })
+    }
+}
+
+/// Whether somebody has typed this very command as a whole message in the
+/// session that runs it now. It counts once.
+fn by_message(verb: &str) -> bool {
+    let arguments: Vec<String> = std::env::args().skip(2).collect();
+    session::current()
+        .and_then(|id| Pending::take(&id, verb))
+        .is_some_and(|pending| pending.arguments == arguments)
+}
+
+/// Whether both sides are a terminal, and neither a host's nor a run's.
+fn at_a_terminal() -> bool {
+    let marked = SESSION_MARKS.iter().chain(&[process::MARK, "SPECUM_ATTEMPT"]);
+    io::stdin().is_terminal()
+        && io::stdout().is_terminal()
+        && !marked.into_iter().any(|mark| std::env::var_os(mark).is_some())
+}
