@@ -7,14 +7,20 @@
 //!
 //! The grammar, with examples, is `docs/task-format.md`.
 
+mod command;
 mod edit;
+mod expect;
 mod fields;
 mod scan;
+mod shell;
+mod spans;
 
 use std::ops::Range;
 
+pub use command::{Check, Command, Lookup, Program, Shell, joined, shown};
 pub use edit::{Patch, TaskEdit, apply};
-pub use fields::{Check, Expectation, Fields};
+pub use expect::Expectation;
+pub use fields::Fields;
 
 use crate::digest::Digest;
 use crate::line;
@@ -164,6 +170,13 @@ impl<'a> TaskFile<'a> {
     /// The lines of one field of a task as they stand, by its name.
     pub fn raw_field(&self, task: &Task, name: &str) -> Option<String> {
         fields::raw(self.block(task), name)
+    }
+
+    /// The lines of every Verify field of a task as they stand, empty if there is
+    /// none. [`Check::of_lines`] makes of them the check that
+    /// [`fields`](Self::fields) holds.
+    pub fn verify_lines(&self, task: &Task) -> Vec<u8> {
+        fields::verify_lines(self.block(task))
     }
 
     /// The tasks whose box is open.

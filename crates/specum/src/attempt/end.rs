@@ -36,7 +36,7 @@ impl Workspace {
         let left = self.changed_by(opened, &self.tree()?)?;
         let message = line::head(reason, KEPT_EVIDENCE).to_owned();
         let failures = vec![Failure { layer: Layer::Signal, message }];
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let verdict = Verdict::failed(failures);
         let class = verdict.class().to_owned();
         self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Verb)
     }
@@ -50,7 +50,7 @@ impl Workspace {
         left: Vec<String>,
     ) -> Result<Judged, AttemptError> {
         let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let verdict = Verdict::failed(failures);
         let class = trouble.class().to_owned();
         self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Run)
     }
@@ -63,7 +63,7 @@ impl Workspace {
         root: &Path,
         changed: &[String],
     ) -> Tried {
-        let check = run_check(&opened.fields(), root);
+        let check = run_check(opened.fields().verify.as_ref(), root);
         let files = self.in_repository(opened.fields().files);
         let block = line::readable(&opened.block);
         // What would not come along is not dropped in silence.
@@ -76,6 +76,7 @@ impl Workspace {
             check: check.clone(),
             files: &files,
             changed,
+            proofs: &[],
             commit: CommitRun::Left(left),
         });
         let class = verdict.class().to_owned();
@@ -117,7 +118,7 @@ impl Workspace {
         output: String,
     ) -> Result<Judged, AttemptError> {
         let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
-        let verdict = Verdict { failures, unverified: false, outside: Vec::new() };
+        let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
         let class = "conflict".to_owned();
         self.end(opened, Tried { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
             Event::SetAside { index, reason }

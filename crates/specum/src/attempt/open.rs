@@ -2,6 +2,7 @@
 //! and what its executor is given to read.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use specum_core::brief::{self, Brief};
@@ -13,7 +14,7 @@ use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
 use specum_core::state::{State, TaskResult};
-use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
+use specum_core::tasks::{Command, Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 
 use super::history::{self, History};
@@ -21,6 +22,7 @@ use super::tree::Tree;
 use super::{AttemptError, Workspace};
 use crate::clock;
 use crate::git::Status;
+use crate::process;
 use crate::store::Locked;
 
 /// How long a look at the work tree counts as one of this moment.
@@ -52,6 +54,7 @@ impl Opened {
             attempt: self.attempt,
             head: self.head.clone(),
             block: line::readable(&self.block),
+            block_bytes: line::bytes_beside_text(&self.block),
             dirty: self.dirty.clone(),
             branch: self.branch.clone(),
             ticks: self.ticks.clone(),
@@ -61,6 +64,12 @@ impl Opened {
     /// The commit it began from.
     pub fn base(&self) -> Option<&str> {
         self.head.as_deref()
+    }
+
+    /// What is run to check it, by the programs that are there.
+    pub fn commands(&self, root: &Path) -> Vec<Command> {
+        let check = self.fields().verify;
+        check.map(|check| check.commands(&process::lookup(root))).unwrap_or_default()
     }
 
     /// What the task asked for when the attempt began.
@@ -227,6 +236,7 @@ impl Workspace {
             task: &opened.key.id,
             index: task.map_or(0, |task| task.index),
             attempt: opened.attempt,
+            check: &opened.commands(&self.spec.root),
             role: opened.role,
             place,
             kept,

@@ -227,6 +227,11 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
             format!("{} changed {}, which it does not name", outside.task, listed(&outside.files));
         rows.push(("outside", text, Tone::Wary));
     }
+    for proofs in &summary.proofs {
+        let text =
+            format!("{} changed {}, which its check runs", proofs.task, listed(&proofs.files));
+        rows.push(("proof", text, Tone::Wary));
+    }
     if !summary.unverified.is_empty() {
         let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));
         rows.push(("unverified", text, Tone::Wary));

@@ -15,7 +15,7 @@ use specum_core::journal::Entry;
 use specum_core::machine::Due;
 use specum_core::prompt;
 use specum_core::run::{After, Slot};
-use specum_core::tasks::Check;
+use specum_core::tasks;
 use specum_core::verify::{Ended as HowItEnded, Role};
 
 use super::beside::changed_in;
@@ -137,7 +137,7 @@ impl Executor<'_> {
 
     /// Runs the command of a `[VERIFY]` task.
     fn check_alone(&self, opened: &Opened, began: Instant) -> Result<Checked, RunError> {
-        if !matches!(opened.fields().verify, Some(Check::Command { .. })) {
+        if opened.commands(&self.workspace.spec.root).is_empty() {
             return Ok(Checked::Failed(None));
         }
         let (task, attempt) = (opened.key.clone(), opened.attempt);
@@ -298,10 +298,8 @@ impl Executor<'_> {
     }
 
     pub(super) fn tell_check(&self, opened: &Opened, integrated: bool) {
-        let command = match opened.fields().verify {
-            Some(Check::Command { command, .. }) => Some(command),
-            _ => None,
-        };
+        let commands = opened.commands(&self.workspace.spec.root);
+        let command = (!commands.is_empty()).then(|| tasks::joined(&commands));
         self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
     }
 
@@ -317,6 +315,7 @@ impl Executor<'_> {
                 commit: judged.commit.clone(),
                 unverified: judged.verdict.unverified,
                 outside: judged.verdict.outside.clone(),
+                proofs: judged.verdict.proofs.clone(),
                 millis,
                 usage,
             }

@@ -201,6 +201,7 @@ fn every_event() -> Vec<RunEvent> {
             commit: Some("8c1f0d2b7a9e4c55d0e3b1a2f4c6d8e0a1b2c3d4".into()),
             unverified: false,
             outside: vec!["Cargo.lock".into()],
+            proofs: vec!["tests/parser.rs".into()],
             millis: 95_000,
             usage,
         },
