@@ -42,9 +42,9 @@ fn warnings(command: &Command) -> Vec<String> {
     let head = command.head();
     let mut found = Vec::new();
     if let Some(part) = command.never_fails() {
-        found.push(format!(
-            "`{head}` cannot fail, because `{part}` does not: the task counts as unverified"
-        ));
+        let because =
+            if part == head { String::new() } else { format!(", because `{part}` does not") };
+        found.push(format!("`{head}` cannot fail{because}: the task counts as unverified"));
     }
     for line in command.lines_that_do_not_stop() {
         found.push(format!(
