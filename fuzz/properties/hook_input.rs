@@ -56,6 +56,8 @@ fn a_stuck_session_is_let_go(
             host: None,
             holder: &holder,
             max_parallel: 5,
+            stake: stop::Stake::Unclaimed,
+            questions: &[],
         });
         is_portable(&decision.output);
         if !matches!(decision.output, Output::Block { .. }) {

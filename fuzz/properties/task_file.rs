@@ -5,7 +5,7 @@ use specum_core::ledger::{Ledger, Review};
 use specum_core::machine::{self, Due, Event};
 use specum_core::plan::{self, Scope, Unit};
 use specum_core::state::State;
-use specum_core::tasks::{Found, Task, TaskEdit, TaskFile};
+use specum_core::tasks::{Check, Found, Program, Task, TaskEdit, TaskFile};
 use specum_core::{check, ledger, tasks};
 
 /// How many tasks of a file are edited: each edit scans the file anew.
@@ -20,7 +20,11 @@ pub fn hold(text: &[u8]) {
         asking_for_fields_is_harmless(&file, task);
     }
     ticks_are_told_apart(&file);
-    check::check(&file);
+    check::check(&file, &|name| match name.len() % 3 {
+        0 => Program::Found,
+        1 => Program::NotExecutable,
+        _ => Program::Missing,
+    });
     the_plan_names_open_tasks(&file);
     a_pass_ticks_the_task_and_nothing_else(&file);
 }
@@ -82,6 +86,14 @@ fn an_insertion_hides_nothing(file: &TaskFile<'_>, task: &Task) {
 fn asking_for_fields_is_harmless(file: &TaskFile<'_>, task: &Task) {
     let fields = file.fields(task);
     assert!(fields.files.iter().all(|path| !path.is_empty()));
+    let lines = file.verify_lines(task);
+    assert_eq!(Check::of_lines(&lines), fields.verify, "a check is what its lines say");
+    let commands = fields.verify.map(|check| check.commands(&|_| Program::Found));
+    for command in commands.unwrap_or_default() {
+        assert!(!command.text.is_empty());
+        command.never_fails();
+        command.files();
+    }
     for name in ["Do", "Files", "Verify", "Commit"] {
         file.raw_field(task, name);
     }

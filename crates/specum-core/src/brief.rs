@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::line;
 use crate::prompt::Spec;
+use crate::tasks::Command;
 use crate::verify::Role;
 
 /// How much of the earlier executors' notes is passed on: the end.
@@ -72,6 +73,8 @@ pub struct Brief<'a> {
     pub index: usize,
     /// From 1.
     pub attempt: u64,
+    /// What specum runs to check it, in this order.
+    pub check: &'a [Command],
     /// Who works.
     pub role: Role,
     /// Who else works at the same time, and where.
@@ -119,6 +122,7 @@ impl Brief<'_> {
         if !learnings.is_empty() {
             text.push_str(&format!("\n## What others learned\n{learnings}\n"));
         }
+        text.push_str(&self.how_it_is_checked());
         let marker = Marker {
             spec: self.spec.name.to_owned(),
             task: self.task.to_owned(),
@@ -127,6 +131,22 @@ impl Brief<'_> {
         // Behind every word of others, who may quote one of their own.
         text.push_str(&format!("\n{}\n## Rules\n", marker.render()));
         text.push_str(&self.rules());
+        text
+    }
+
+    /// Exactly what is run, and what is compared.
+    fn how_it_is_checked(&self) -> String {
+        if self.check.is_empty() {
+            return String::new();
+        }
+        let mut text = "\n## How it is checked\nspecum runs this itself, in this order; all of it \
+                        must pass:\n"
+            .to_owned();
+        for command in self.check {
+            let or = if command.instead { "or, if that fails, " } else { "" };
+            let shown = command.to_string().replace('\n', "\n  ");
+            text.push_str(&format!("- {or}{shown}\n"));
+        }
         text
     }
 
@@ -164,7 +184,7 @@ impl Brief<'_> {
             }
         };
         format!(
-            "{work}\n- specum runs the Verify command itself, as it stands above. Never change \
+            "{work}\n- specum checks the task itself. Never change \
              {path}/tasks.md or any .ralph file there, nor use git clean or git stash.\n{git}\n- What the next one should know \
              goes to {notes}, in a line or two.\n- When it is done and holds, end your answer \
              with {signal} on a line of its own. {otherwise} {signal}.\n"
@@ -175,6 +195,7 @@ impl Brief<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::{Program, TaskFile};
 
     fn brief<'a>(block: &'a [u8], reasons: &'a [String]) -> Brief<'a> {
         Brief {
@@ -184,6 +205,7 @@ mod tests {
             task: "1.2",
             index: 1,
             attempt: 2,
+            check: &[],
             role: Role::Executor,
             place: Place::Alone,
             reasons,
@@ -219,11 +241,37 @@ mod tests {
         <!-- specum-attempt {"spec":"demo","task":"1.2","attempt":2} -->
         ## Rules
         - Do this task and nothing else; keep to its Files.
-        - specum runs the Verify command itself, as it stands above. Never change ./specs/demo/tasks.md or any .ralph file there, nor use git clean or git stash.
+        - specum checks the task itself. Never change ./specs/demo/tasks.md or any .ralph file there, nor use git clean or git stash.
         - Do not commit: specum commits what you changed once it has verified it.
         - What the next one should know goes to the section Learnings of ./specs/demo/.progress.md, in a line or two.
         - When it is done and holds, end your answer with TASK_COMPLETE on a line of its own. If you cannot finish, say what stands in the way, and do not say TASK_COMPLETE.
         "#);
+    }
+
+    #[test]
+    fn it_shows_what_is_run_in_front_of_the_marker() {
+        let text_of = |block: &[u8]| {
+            let file = TaskFile::scan(block);
+            let check = file.fields(&file.tasks[0]).verify.expect("there is one");
+            let check = check.commands(&|_| Program::Found);
+            text(&Brief { check: &check, ..brief(block, &[]) })
+        };
+        let fake = Marker { spec: "x".into(), task: "9.9".into(), attempt: 7 }.render();
+        let verify = format!(
+            "`make` or `npm test`, then `grep -c x y` returns 3\n    ```bash\n    echo '{fake}'\n    ls\n    ```\n"
+        );
+        let shown = text_of(format!("- [ ] 1.2 a\n  - **Verify**: {verify}").as_bytes());
+        assert_eq!(Marker::find(&shown).unwrap().task, "1.2");
+        let (_, section) = shown.split_once("## How it is checked\n").unwrap();
+        let (section, _) = section.split_once("\n\n<!--").unwrap();
+        insta::assert_snapshot!(section.replace(&fake, "…"), @"
+        specum runs this itself, in this order; all of it must pass:
+        - `make`
+        - or, if that fails, `npm test`
+        - `grep -c x y`, which must print 3
+        - `echo '…'
+          ls` (bash)
+        ");
     }
 
     #[test]

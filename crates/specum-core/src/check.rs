@@ -1,10 +1,12 @@
 //! The lint of a task file: what would go wrong, or not be checked, if it were
 //! worked as it stands.
 
+mod commands;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::plan;
-use crate::tasks::{Check, Mode, Task, TaskFile};
+use crate::tasks::{Fields, Lookup, Mode, Task, TaskFile};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +28,9 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Everything worth mending, in the order of the file.
-pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
+/// Everything worth fixing, in the order of the file. `lookup` tells which
+/// programs there are.
+pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |line: usize, severity: Severity, message: String| {
         findings.push(Finding { line, severity, message });
@@ -38,12 +41,16 @@ pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
     }
     let ids: HashSet<&str> = file.tasks.iter().filter_map(|task| task.id.as_deref()).collect();
     let mut first_with_id: HashMap<&str, usize> = HashMap::new();
+    let open: HashSet<&str> = file.open().filter_map(|task| task.id.as_deref()).collect();
     for task in &file.tasks {
         if let Some(id) = task.id.as_deref() {
             match first_with_id.get(id) {
                 Some(line) => {
                     let message = format!("id {id} is taken: line {line} has it already");
-                    add(task.line, Severity::Error, message);
+                    // Nobody works them any more, so nobody confuses them.
+                    let severity =
+                        if open.contains(id) { Severity::Error } else { Severity::Warning };
+                    add(task.line, severity, message);
                 }
                 None => {
                     first_with_id.insert(id, task.line);
@@ -56,8 +63,12 @@ pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
             let message = format!("[FIX {original}]: there is no task {original}");
             add(task.line, Severity::Error, message);
         }
-        for message in warnings(file, task) {
+        let fields = file.fields(task);
+        for message in warnings(file, task, &fields) {
             add(task.line, Severity::Warning, message);
+        }
+        for (severity, message) in commands::findings(file, task, &fields, lookup) {
+            add(task.line, severity, message);
         }
     }
     for &line in &file.without_id {
@@ -72,7 +83,7 @@ pub fn check(file: &TaskFile<'_>) -> Vec<Finding> {
     findings
 }
 
-fn warnings(file: &TaskFile<'_>, task: &Task) -> Vec<String> {
+fn warnings(file: &TaskFile<'_>, task: &Task, fields: &Fields) -> Vec<String> {
     let mut found = Vec::new();
     let name = task.name();
     if task.title.is_empty() {
@@ -82,7 +93,6 @@ fn warnings(file: &TaskFile<'_>, task: &Task) -> Vec<String> {
         found
             .push(format!("unknown marker [{marker}] in {name}: it is taken as part of the title"));
     }
-    let fields = file.fields(task);
     let mut missing = Vec::new();
     if fields.does.is_none() && task.mode() != Mode::Verify {
         missing.push("Do");
@@ -93,12 +103,8 @@ fn warnings(file: &TaskFile<'_>, task: &Task) -> Vec<String> {
     if fields.done_when.is_none() {
         missing.push("Done when");
     }
-    match &fields.verify {
-        None => missing.push("Verify"),
-        Some(Check::Prose(_)) => found.push(format!(
-            "{name}: Verify has no command in backticks, so nothing will be run: unverified"
-        )),
-        Some(Check::Command { .. }) => {}
+    if fields.verify.is_none() {
+        missing.push("Verify");
     }
     if file.raw_field(task, "Commit").is_none() && task.mode() != Mode::Verify {
         missing.push("Commit");
@@ -151,9 +157,10 @@ fn shared_files(file: &TaskFile<'_>) -> Vec<(usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::Program;
 
     fn listed(text: &str) -> String {
-        let findings = check(&TaskFile::scan(text.as_bytes()));
+        let findings = check(&TaskFile::scan(text.as_bytes()), &|_| Program::Found);
         let lines =
             findings.into_iter().map(|f| format!("{}: {:?}: {}\n", f.line, f.severity, f.message));
         lines.collect()
@@ -163,7 +170,7 @@ mod tests {
     fn a_complete_file_has_no_findings() {
         assert_eq!(
             listed(
-                "- [ ] 1.1 a\n  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `true`\n  - **Commit**: None\n- [ ] V1 [VERIFY] b\n  - **Done when**: y\n  - **Verify**: `true`\n"
+                "- [ ] 1.1 a\n  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `make`\n  - **Commit**: None\n- [ ] V1 [VERIFY] b\n  - **Done when**: y\n  - **Verify**: `make`\n"
             ),
             ""
         );
@@ -171,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_checkbox_that_is_overlooked_is_named() {
-        let task = "  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `true`\n  - **Commit**: None\n";
+        let task = "  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `make`\n  - **Commit**: None\n";
         let found = listed(&format!("- [ ] 1.1 a\n{task}- [ ] Write the docs\n  - [ ] nested\n"));
         assert!(found.starts_with("7: Warning: a checkbox without an id is no task"), "{found}");
         assert_eq!(found.lines().count(), 1);
@@ -197,5 +204,18 @@ mod tests {
         13: Warning: [P] tasks 1.3 and 1.5 both name a.rs: they will not run at once
         ");
         assert!(listed("nothing\n").starts_with("1: Error: no tasks"));
+    }
+
+    #[test]
+    fn an_id_that_is_taken_is_an_error_only_while_one_of_them_is_open() {
+        let of = |marks: [&str; 2]| {
+            let text = format!("- [{}] 1.1 a\n- [{}] 1.1 b\n", marks[0], marks[1]);
+            let findings = check(&TaskFile::scan(text.as_bytes()), &|_| Program::Found);
+            let taken = findings.iter().find(|found| found.message.contains("is taken"));
+            taken.map(|found| found.severity)
+        };
+        assert_eq!(of(["x", "x"]), Some(Severity::Warning));
+        assert_eq!(of(["x", " "]), Some(Severity::Error));
+        assert_eq!(of([" ", "x"]), Some(Severity::Error));
     }
 }

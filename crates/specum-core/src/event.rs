@@ -57,7 +57,7 @@ pub enum RunEvent {
     Checking {
         /// The task.
         task: TaskKey,
-        /// The command; `None` if the task has none.
+        /// What is run, in one text; `None` if nothing is.
         #[serde(skip_serializing_if = "Option::is_none")]
         command: Option<String>,
         /// Whether the work of a group's task is tried on top of the others'.
@@ -78,6 +78,9 @@ pub enum RunEvent {
         /// Files changed that the task does not name.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         outside: Vec<String>,
+        /// Files changed that its check runs, or that were tests before.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        proofs: Vec<String>,
         /// How long it took.
         millis: u64,
         /// What the agent used.

@@ -87,8 +87,11 @@ pub enum Entry {
         /// HEAD at that moment; absent without a repository.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
-        /// The task's block as it stood.
+        /// The task's block as it stood, for people to read.
         block: String,
+        /// The same in hexadecimal digits, if it is no UTF-8.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block_bytes: Option<String>,
         /// What was uncommitted already, with a digest of each file: not the
         /// attempt's work unless it changes further.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -171,6 +174,9 @@ pub enum Entry {
         /// Files changed that the task does not name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outside: Vec<String>,
+        /// Files changed that its check runs, or that were tests before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        proofs: Vec<String>,
         /// Boxes of other tasks that were ticked meanwhile, and opened again.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unticked: Vec<String>,

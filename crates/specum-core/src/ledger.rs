@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::{Entry, Record};
 use crate::line;
-use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey};
+use crate::tasks::{self, Task, TaskEdit, TaskFile, TaskKey};
 
 /// The lines of a check as they stand in the plan. Bytes, because a plan may
 /// hold anything; text in the journal wherever they are text.
@@ -52,7 +52,10 @@ impl From<Wire> for Lines {
 impl Lines {
     /// The Verify lines of a task as they stand now.
     pub fn of(file: &TaskFile<'_>, task: &Task) -> Lines {
-        Lines(file.raw_field(task, "Verify").unwrap_or_default().into_bytes())
+        // Without ticks of steps, and without blanks that nobody sees.
+        let lines = file.verify_lines(task);
+        let lines = line::lines(&lines).map(|line| tasks::unticked(line.text.trim_ascii_end()));
+        Lines(lines.collect::<Vec<_>>().join(&b'\n'))
     }
 
     /// The lines for a person: one line, without the name of the field.

@@ -28,6 +28,11 @@ impl<'a> Line<'a> {
         self.text.trim_ascii()
     }
 
+    /// How many blanks and tabs the line begins with.
+    pub fn indent(&self) -> usize {
+        self.text.len() - self.text.trim_ascii_start().len()
+    }
+
     /// Whether only blanks stand on the line.
     pub fn is_blank(&self) -> bool {
         self.trimmed().is_empty()
@@ -71,6 +76,20 @@ pub fn readable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// What is kept beside a text for people if it holds bytes that are no UTF-8:
+/// all of it, in hexadecimal digits.
+pub fn bytes_beside_text(bytes: &[u8]) -> Option<String> {
+    let digits = || bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    std::str::from_utf8(bytes).is_err().then(digits)
+}
+
+/// The bytes behind a text for people, and what is kept beside it.
+pub fn text_or_bytes(text: &str, digits: Option<&str>) -> Vec<u8> {
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes = digits.and_then(|digits| digits.as_bytes().chunks(2).map(pair).collect());
+    bytes.unwrap_or_else(|| text.as_bytes().to_vec())
+}
+
 /// At most `limit` bytes of the beginning of a text, cut between characters.
 pub fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
@@ -100,6 +119,15 @@ mod tests {
     #[test]
     fn a_byte_order_mark_is_no_part_of_the_first_line() {
         assert_eq!(listed("\u{feff}a\n"), [(3, "a", 5)]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_survive_beside_one() {
+        for bytes in [&b""[..], b"text", b"caf\xe9", b"\xff\x00"] {
+            let kept = bytes_beside_text(bytes);
+            assert_eq!(text_or_bytes(&readable(bytes), kept.as_deref()), bytes);
+        }
+        assert_eq!(text_or_bytes("a", Some("zz")), b"a", "what is broken is left out");
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct Summary {
     pub unticked: Vec<String>,
     /// Files that were changed by a task which does not name them.
     pub outside: Vec<Outside>,
+    /// Files that a task changed and its check runs, or that were tests before.
+    pub proofs: Vec<Outside>,
     /// Work that was taken out of the tree and kept.
     pub kept: Vec<Kept>,
     /// How often, and for what, a run waited.
@@ -148,6 +150,9 @@ pub struct Attempt {
     /// Files it changed that the task does not name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Files it changed that its check runs, or that were tests before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<String>,
     /// The commit with its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

@@ -7,14 +7,21 @@
 //!
 //! The grammar, with examples, is `docs/task-format.md`.
 
+mod command;
 mod edit;
+mod expect;
 mod fields;
 mod scan;
+mod shell;
+mod spans;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+pub use command::{Check, Command, Lookup, Program, Shell, joined, shown};
 pub use edit::{Patch, TaskEdit, apply};
-pub use fields::{Check, Expectation, Fields};
+pub use expect::Expectation;
+pub use fields::Fields;
 
 use crate::digest::Digest;
 use crate::line;
@@ -202,6 +209,13 @@ impl<'a> TaskFile<'a> {
         fields::raw(self.block(task), name)
     }
 
+    /// The lines of every Verify field of a task as they stand, empty if there is
+    /// none. [`Check::of_lines`] makes of them the check that
+    /// [`fields`](Self::fields) holds.
+    pub fn verify_lines(&self, task: &Task) -> Vec<u8> {
+        fields::verify_lines(self.block(task))
+    }
+
     /// The tasks whose box is open.
     pub fn open(&self) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(|task| !task.done)
@@ -283,13 +297,20 @@ impl<'a> TaskFile<'a> {
     pub fn content(&self, task: &Task) -> Digest {
         let below = line::lines(self.block(task)).skip(1);
         below.fold(Digest::of(task.title.as_bytes()), |digest, line| {
-            let text = line.text.trim_ascii_end();
-            let digest = digest.with(b"\n");
-            match scan::mark_of(text) {
-                Some(mark) => digest.with(&text[..mark]).with(b" ").with(&text[mark + 1..]),
-                None => digest.with(text),
-            }
+            digest.with(b"\n").with(&unticked(line.text.trim_ascii_end()))
         })
+    }
+}
+
+/// A line with the box open, if it has one.
+pub(crate) fn unticked(line: &[u8]) -> Cow<'_, [u8]> {
+    match scan::mark_of(line) {
+        Some(mark) if line[mark] != b' ' => {
+            let mut text = line.to_vec();
+            text[mark] = b' ';
+            text.into()
+        }
+        _ => line.into(),
     }
 }
 

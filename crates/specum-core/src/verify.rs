@@ -3,9 +3,13 @@
 //! Five layers look at the same attempt. All are evaluated and all failures are
 //! reported together, so that the next attempt hears everything at once.
 
+mod proof;
+
 use crate::claim;
 use crate::line;
-use crate::tasks::Expectation;
+use crate::tasks::{Command, Expectation};
+
+pub use self::proof::proofs;
 
 /// Who was asked, and so what is to be said at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,28 +43,120 @@ pub struct Evidence<'a> {
     pub files: &'a [String],
     /// The paths the attempt changed, the spec's own files left out.
     pub changed: &'a [String],
+    /// Those of them that were there before and that the check rests on.
+    pub proofs: &'a [String],
     /// What is left once specum has committed.
     pub commit: CommitRun,
 }
 
-/// What became of the Verify command.
+/// What became of the commands of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckRun {
     /// The task has none, or words only.
     Unverified,
-    /// It ran.
-    Ran {
-        /// The command.
-        command: String,
-        /// How it ended.
-        ended: Ended,
-        /// What its standard output and error ended with.
-        output: String,
-        /// What its standard output is to be, if the task says so.
-        expect: Option<Expectation>,
-        /// Its standard output.
-        stdout: String,
-    },
+    /// They ran, in this order. The last one is the first that failed, if one
+    /// did and nothing made up for it.
+    Ran(Vec<CommandRun>),
+}
+
+/// What became of one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRun {
+    /// The command, and what it is to print.
+    pub command: Command,
+    /// How it ended.
+    pub ended: Ended,
+    /// What its standard output and error ended with.
+    pub output: String,
+    /// The end of its standard output.
+    pub stdout: String,
+    /// Whether the beginning of that is gone.
+    pub cut: bool,
+}
+
+impl CheckRun {
+    /// Runs the commands of a check until one has failed for good: `run` runs
+    /// one of them.
+    pub fn of(commands: Vec<Command>, mut run: impl FnMut(Command) -> CommandRun) -> CheckRun {
+        let mut runs: Vec<CommandRun> = Vec::new();
+        let mut failed = false;
+        for command in commands {
+            // An alternative is for one that failed, and nothing else is run
+            // behind that.
+            if command.instead != failed && !runs.is_empty() {
+                if failed {
+                    break;
+                }
+                continue;
+            }
+            let done = run(command);
+            failed = done.failure().is_some();
+            runs.push(done);
+        }
+        if runs.is_empty() { CheckRun::Unverified } else { CheckRun::Ran(runs) }
+    }
+
+    /// Whether nothing that was run could have failed.
+    fn proves_nothing(&self) -> bool {
+        match self {
+            CheckRun::Unverified => true,
+            CheckRun::Ran(runs) => runs
+                .iter()
+                .filter(|run| run.failure().is_none())
+                .all(|run| run.command.never_fails().is_some()),
+        }
+    }
+
+    /// What the commands printed; of several, each under its own line.
+    pub fn output(&self) -> String {
+        match self {
+            CheckRun::Unverified => String::new(),
+            CheckRun::Ran(runs) => match runs.as_slice() {
+                [run] => run.output.clone(),
+                runs => runs
+                    .iter()
+                    .map(|run| format!("$ {}\n{}\n", run.command.head(), run.output.trim_end()))
+                    .collect(),
+            },
+        }
+    }
+}
+
+impl CommandRun {
+    /// Why it has failed, if it has.
+    pub fn failure(&self) -> Option<String> {
+        let command = self.command.head();
+        match (&self.ended, &self.command.expect) {
+            (Ended::TimedOut(seconds), _) => {
+                Some(format!("`{command}` did not end within {seconds} seconds"))
+            }
+            (Ended::NotStarted(why), _) => Some(format!("`{command}` could not be started: {why}")),
+            (Ended::Signal(signal), _) => Some(format!("`{command}` was ended by signal {signal}")),
+            (Ended::Code(code), Some(wanted)) => self.misprint(*code, wanted),
+            (Ended::Code(0), None) => None,
+            (Ended::Code(code), None) => Some(format!("`{command}` ended with code {code}")),
+        }
+    }
+
+    /// Why an output is not what was asked for. The exit code does not matter
+    /// beside a number, but a command that broke off has not printed nothing.
+    fn misprint(&self, code: i32, wanted: &Expectation) -> Option<String> {
+        let command = self.command.head();
+        if self.cut {
+            return Some(format!(
+                "`{command}` should print {wanted} and printed more than is kept, so it cannot be \
+                 compared"
+            ));
+        }
+        if !wanted.holds(&self.stdout) {
+            let printed = line::head(self.stdout.trim(), 80);
+            return Some(format!("`{command}` should print {wanted} and printed \"{printed}\""));
+        }
+        let found_nothing = code == 0 || (code == 1 && self.output.trim().is_empty());
+        (*wanted == Expectation::Nothing && !found_nothing).then(|| {
+            format!("`{command}` printed nothing, as it should, but ended with code {code}")
+        })
+    }
 }
 
 /// How a process ended.
@@ -130,9 +226,16 @@ pub struct Verdict {
     pub unverified: bool,
     /// Files changed that the task does not name.
     pub outside: Vec<String>,
+    /// Files changed that its check runs, or that were tests before.
+    pub proofs: Vec<String>,
 }
 
 impl Verdict {
+    /// What is said of an attempt that nobody has looked at.
+    pub fn failed(failures: Vec<Failure>) -> Verdict {
+        Verdict { failures, unverified: true, outside: Vec::new(), proofs: Vec::new() }
+    }
+
     /// Whether every layer passed.
     pub fn passed(&self) -> bool {
         self.failures.is_empty()
@@ -164,8 +267,9 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
             .into_iter()
             .filter_map(|(layer, failed)| failed.map(|message| Failure { layer, message }))
             .collect(),
-        unverified: evidence.check == CheckRun::Unverified,
+        unverified: evidence.check.proves_nothing(),
         outside: outside(evidence.files, evidence.changed),
+        proofs: evidence.proofs.to_vec(),
     }
 }
 
@@ -258,21 +362,11 @@ fn verify(evidence: &Evidence<'_>) -> Option<String> {
 
 /// The fourth layer alone: why a check has failed, if it has.
 pub fn failed_check(check: &CheckRun) -> Option<String> {
-    let CheckRun::Ran { command, ended, expect, stdout, .. } = check else { return None };
-    let command = line::head(command.lines().next().unwrap_or_default(), 120);
-    match (ended, expect) {
-        (Ended::TimedOut(seconds), _) => {
-            Some(format!("`{command}` did not end within {seconds} seconds"))
-        }
-        (Ended::NotStarted(why), _) => Some(format!("`{command}` could not be started: {why}")),
-        (Ended::Signal(signal), _) => Some(format!("`{command}` was ended by signal {signal}")),
-        (Ended::Code(_), Some(Expectation(wanted))) => (stdout.trim() != wanted).then(|| {
-            let printed = line::head(stdout.trim(), 80);
-            format!("`{command}` should print {wanted} and printed \"{printed}\"")
-        }),
-        (Ended::Code(0), None) => None,
-        (Ended::Code(code), None) => Some(format!("`{command}` ended with code {code}")),
-    }
+    let CheckRun::Ran(runs) = check else { return None };
+    // Those in front of it that failed too are the ones it was to make up for.
+    let failures: Vec<String> = runs.iter().rev().map_while(CommandRun::failure).collect();
+    let in_order: Vec<String> = failures.into_iter().rev().collect();
+    (!in_order.is_empty()).then(|| in_order.join(", and "))
 }
 
 /// The changed files that the task does not name. A task that names none has
@@ -300,153 +394,4 @@ fn covers(pattern: &str, path: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn evidence(result: &str) -> Evidence<'_> {
-        Evidence {
-            role: Role::Executor,
-            result,
-            check: ran(Ended::Code(0)),
-            files: &[],
-            changed: &[],
-            commit: CommitRun::Left(vec![]),
-        }
-    }
-
-    fn ran(ended: Ended) -> CheckRun {
-        CheckRun::Ran {
-            command: "make".into(),
-            ended,
-            output: String::new(),
-            expect: None,
-            stdout: "3\n".into(),
-        }
-    }
-
-    fn failures(evidence: &Evidence<'_>) -> Vec<String> {
-        judge(evidence).failures.into_iter().map(|f| f.message).collect()
-    }
-
-    #[test]
-    fn good_evidence_passes() {
-        let verdict = judge(&evidence("Did it.\n\nTASK_COMPLETE"));
-        assert_eq!(verdict, Verdict { failures: vec![], unverified: false, outside: vec![] });
-    }
-
-    #[test]
-    fn all_failures_are_named_together() {
-        let mut bad = evidence("The last step requires\nmanual work.\nTASK_COMPLETE");
-        bad.check = ran(Ended::Code(2));
-        bad.commit = CommitRun::Left(vec!["a.rs".into()]);
-        insta::assert_snapshot!(judge(&bad).reason().replace("; ", "\n"), @r#"
-        CONTRADICTION: claimed complete but the result says "requires manual"
-        left uncommitted: a.rs
-        `make` ended with code 2
-        "#);
-    }
-
-    #[test]
-    fn admissions_in_quotes_code_or_the_negative_are_none() {
-        for result in [
-            "Renamed `requires manual`.\nTASK_COMPLETE",
-            "The label \"needs human\" is now red.\nTASK_COMPLETE",
-            "The label “needs human” is now red.\nTASK_COMPLETE",
-            "```\nunable to complete\n```\nTASK_COMPLETE",
-            "> manual intervention\n\nTASK_COMPLETE",
-            "It ran without manual intervention.\nTASK_COMPLETE",
-            "No manual intervention needed.\nTASK_COMPLETE",
-        ] {
-            assert_eq!(failures(&evidence(result)), Vec::<String>::new(), "{result}");
-        }
-        for phrase in ADMISSIONS {
-            let result = format!("This {} a bit.\nTASK_COMPLETE", phrase.to_uppercase());
-            assert!(
-                failures(&evidence(&result))[0].starts_with("CONTRADICTION: claimed complete but ")
-            );
-        }
-    }
-
-    #[test]
-    fn an_admission_without_a_claim_is_honest() {
-        assert_eq!(
-            failures(&evidence("I was unable to complete this.")),
-            ["the result does not say TASK_COMPLETE on a line of its own"]
-        );
-    }
-
-    #[test]
-    fn the_qa_engineer_says_another_word() {
-        let mut qa = evidence("VERIFICATION_PASS");
-        qa.role = Role::QaEngineer;
-        assert!(judge(&qa).passed());
-        qa.result = "VERIFICATION_FAIL";
-        assert!(!judge(&qa).passed());
-        qa.result = "TASK_COMPLETE";
-        assert!(!judge(&qa).passed());
-    }
-
-    #[test]
-    fn how_a_check_ends() {
-        let failed = |ended: Ended| {
-            let mut evidence = evidence("TASK_COMPLETE");
-            evidence.check = ran(ended);
-            failures(&evidence).join("")
-        };
-        assert_eq!(failed(Ended::Code(0)), "");
-        assert_eq!(failed(Ended::Code(1)), "`make` ended with code 1");
-        assert_eq!(failed(Ended::Signal(9)), "`make` was ended by signal 9");
-        assert_eq!(failed(Ended::TimedOut(5)), "`make` did not end within 5 seconds");
-        assert_eq!(failed(Ended::NotStarted("gone".into())), "`make` could not be started: gone");
-    }
-
-    #[test]
-    fn an_expected_output_takes_the_place_of_the_exit_code() {
-        let with = |wanted: &str, code: i32| {
-            let mut evidence = evidence("TASK_COMPLETE");
-            evidence.check = CheckRun::Ran {
-                command: "grep -c x y".into(),
-                ended: Ended::Code(code),
-                output: String::new(),
-                expect: Some(Expectation(wanted.into())),
-                stdout: " 0\n".into(),
-            };
-            failures(&evidence).join("")
-        };
-        assert_eq!(with("0", 1), "", "grep -c fails when it rightly prints 0");
-        assert_eq!(with("3", 0), "`grep -c x y` should print 3 and printed \"0\"");
-    }
-
-    #[test]
-    fn without_a_command_a_task_passes_unverified() {
-        let mut evidence = evidence("TASK_COMPLETE");
-        evidence.check = CheckRun::Unverified;
-        let verdict = judge(&evidence);
-        assert!(verdict.passed() && verdict.unverified);
-    }
-
-    #[test]
-    fn a_refused_commit_fails_the_attempt() {
-        let mut evidence = evidence("TASK_COMPLETE");
-        evidence.commit = CommitRun::Refused("hook said no".into());
-        assert_eq!(failures(&evidence), ["the commit was refused: hook said no"]);
-        evidence.commit = CommitRun::NotApplicable;
-        assert!(judge(&evidence).passed());
-    }
-
-    #[test]
-    fn files_outside_the_scope_are_named_not_refused() {
-        let files: Vec<String> = ["src/a.rs", "docs/", "tests/*.rs"].map(String::from).to_vec();
-        let changed: Vec<String> =
-            ["src/a.rs", "docs/x/y.md", "tests/it.rs", "src/a.rs.bak", "Cargo.toml"]
-                .map(String::from)
-                .to_vec();
-        let mut evidence = evidence("TASK_COMPLETE");
-        (evidence.files, evidence.changed) = (&files, &changed);
-        let verdict = judge(&evidence);
-        assert!(verdict.passed());
-        assert_eq!(verdict.outside, ["src/a.rs.bak", "Cargo.toml"]);
-        evidence.files = &[];
-        assert!(judge(&evidence).outside.is_empty());
-    }
-}
+mod tests;

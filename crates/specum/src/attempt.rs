@@ -90,7 +90,7 @@ impl Workspace {
         if file.tasks.is_empty() {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
         }
-        refuse_mistakes(&file)
+        refuse_mistakes(&file, &self.spec.root)
     }
 
     /// Starts the loop, or starts it again with what it has learned. A state
@@ -104,7 +104,7 @@ impl Workspace {
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
         let file = TaskFile::scan(&tasks);
-        refuse_mistakes(&file)?;
+        refuse_mistakes(&file, &self.spec.root)?;
         let state = match self.store.read_state() {
             Some(Ok(state)) => state,
             // What was written last is in the journal, so a broken file is no
@@ -253,9 +253,10 @@ impl Workspace {
     }
 }
 
-/// Two tasks that cannot be told apart cannot be worked.
-fn refuse_mistakes(file: &TaskFile<'_>) -> Result<(), AttemptError> {
-    let mistake = check::check(file)
+/// Two tasks that cannot be told apart cannot be worked, and a check that cannot
+/// be started is not worth an agent's time.
+fn refuse_mistakes(file: &TaskFile<'_>, root: &Path) -> Result<(), AttemptError> {
+    let mistake = check::check(file, &process::lookup(root))
         .into_iter()
         .find(|finding| finding.severity == check::Severity::Error && !file.tasks.is_empty());
     match mistake {

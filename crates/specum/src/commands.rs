@@ -32,9 +32,12 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::json;
 use specum_core::journal::Entry;
+use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::tasks::{self, Shell};
 
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
@@ -314,6 +317,21 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(serde_json::to_string_pretty(value)?)
+}
+
+/// A command of a check, for programs.
+fn command_json(command: &tasks::Command) -> serde_json::Value {
+    let shell = match command.shell {
+        Shell::Sh => "sh",
+        Shell::ShBlock => "sh -e",
+        Shell::BashBlock => "bash -e",
+    };
+    json!({
+        "command": line::readable(&command.text),
+        "shell": shell,
+        "prints": command.expect.as_ref().map(ToString::to_string),
+        "or": command.instead,
+    })
 }
 
 fn complain(text: impl Display) {

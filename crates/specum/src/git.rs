@@ -264,6 +264,19 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
+    /// Which of these paths are part of a commit.
+    pub fn paths_at(&self, commit: &str, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let mut found = Vec::new();
+        // A command line has an end.
+        for some in paths.chunks(100) {
+            let mut args = vec!["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
+            args.extend(some.iter().map(String::as_str));
+            let listed = self.read(&args)?;
+            found.extend(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
+        }
+        Ok(found)
+    }
+
     /// The commit behind another one, or since the first, whose message ends so.
     pub fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
         // A git that fails is not one that has no commit yet.

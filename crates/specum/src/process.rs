@@ -7,6 +7,8 @@
 mod family;
 mod stream;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use specum_core::state::Process;
+use specum_core::tasks::{Command as CheckCommand, Program, Shell};
 use specum_core::verify::Ended;
 
 use crate::os;
@@ -97,12 +100,43 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| os::is_program(file))
 }
 
-/// Runs a shell command at `dir`, for at most `time`.
-pub fn shell(command: &str, dir: &Path, time: Duration) -> Run {
-    shell_with(command, dir, time, &[])
+/// Tells what is known of a program that a command at `root` names. Each name
+/// is looked for once.
+pub fn lookup(root: &Path) -> impl Fn(&str) -> Program {
+    let known: RefCell<HashMap<String, Program>> = RefCell::default();
+    move |name| {
+        if let Some(program) = known.borrow().get(name) {
+            return *program;
+        }
+        let file = root.join(name);
+        let is_path = name.contains('/');
+        let is_found = if is_path { os::is_program(&file) } else { find_program(name).is_some() };
+        let program = match is_found {
+            true => Program::Found,
+            false if is_path && file.exists() => Program::NotExecutable,
+            false => Program::Missing,
+        };
+        known.borrow_mut().insert(name.to_owned(), program);
+        program
+    }
 }
 
-/// The same, with something in its environment.
+/// Runs a command of a check at `dir`, for at most `time`: byte for byte, by the
+/// shell that it asks for.
+pub fn check(command: &CheckCommand, dir: &Path, time: Duration) -> Run {
+    let (shell, option) = match command.shell {
+        Shell::Sh => ("sh", None),
+        Shell::ShBlock => ("sh", Some("-e")),
+        Shell::BashBlock => ("bash", Some("-e")),
+    };
+    let mut shell = Command::new(shell);
+    shell.args(option).arg("-c").arg(os::text(&command.text)).current_dir(dir);
+    let when_interrupted = WhenInterrupted::End;
+    run(shell, &[], Bounds { time, output: KEPT_OUTPUT, when_interrupted })
+}
+
+/// Runs a shell command at `dir`, for at most `time`, with something in its
+/// environment.
 pub fn shell_with(
     command: &str,
     dir: &Path,
@@ -245,7 +279,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(60);
 
     fn here(command: &str) -> Run {
-        shell(command, Path::new("/"), SOON)
+        check(&CheckCommand::plain(command), Path::new("/"), SOON)
     }
 
     #[test]
@@ -286,7 +320,8 @@ mod tests {
 
     #[test]
     fn time_runs_out_for_the_whole_group() {
-        let run = shell("sleep 600 & echo $!; wait", Path::new("/"), Duration::from_millis(300));
+        let command = CheckCommand::plain("sleep 600 & echo $!; wait");
+        let run = check(&command, Path::new("/"), Duration::from_millis(300));
         assert_eq!(run.ended, Ended::TimedOut(0));
         let [child] = printed(&run).try_into().unwrap();
         is_gone_soon(&child);

@@ -24,6 +24,7 @@ fn passed(id: &str) -> Record {
         changed: vec![],
         to_commit: false,
         outside: vec![],
+        proofs: vec![],
         unticked: vec![],
         output: String::new(),
         millis: 0,

@@ -108,16 +108,19 @@ fn last_of_family<'t>(tasks: &'t [Task], task: &'t Task) -> &'t Task {
 
 fn fix_block(file: &TaskFile<'_>, task: &Task, fix_id: &str, reason: &str) -> String {
     let id = task.name();
+    // In one line: what an agent said could be a field otherwise.
+    let reason = reason.lines().collect::<Vec<_>>().join(" ");
     let mut block = format!(
         "- [ ] {fix_id} [FIX {id}] Fix: {}\n  - **Do**: {id} kept failing. Find the cause and \
          mend it; {id} is tried again afterwards.\n    Last failure: {reason}\n",
         short_title(&task.title)
     );
-    for name in ["Files", "Verify"] {
-        if let Some(lines) = file.raw_field(task, name) {
-            block.push_str(&lines);
-            block.push('\n');
-        }
+    // A check that is no text would not be the same as text; the task itself is
+    // checked again in any case.
+    let verify = String::from_utf8(file.verify_lines(task)).ok();
+    for lines in file.raw_field(task, "Files").into_iter().chain(verify) {
+        block.push_str(lines.trim_end());
+        block.push('\n');
     }
     block
 }

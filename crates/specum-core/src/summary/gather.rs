@@ -150,11 +150,14 @@ impl<'f, 't> Gathering<'f, 't> {
             self.summary.unticked.extend(unticked.iter().cloned());
         }
         match &record.entry {
-            Entry::Passed { task, attempt, unverified, outside, output, millis, .. } => {
+            Entry::Passed {
+                task, attempt, unverified, outside, proofs, output, millis, ..
+            } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
                 attempt.result = AttemptResult::Passed;
                 attempt.unverified = *unverified;
                 attempt.outside.clone_from(outside);
+                attempt.proofs.clone_from(proofs);
                 attempt.output.clone_from(output);
                 attempt.millis = (*millis).max(attempt.millis);
             }
@@ -163,6 +166,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 attempt.result = AttemptResult::Failed;
                 attempt.unverified = false;
                 attempt.outside.clear();
+                attempt.proofs.clear();
                 attempt.reasons.clone_from(reasons);
                 attempt.class.clone_from(class);
                 attempt.output.clone_from(output);
@@ -258,6 +262,10 @@ fn add_up(summary: &mut Summary) {
         if let Some(passed) = task.passed().filter(|attempt| !attempt.outside.is_empty()) {
             let files = passed.outside.clone();
             summary.outside.push(Outside { task: task.id.clone(), files });
+        }
+        if let Some(passed) = task.passed().filter(|attempt| !attempt.proofs.is_empty()) {
+            let files = passed.proofs.clone();
+            summary.proofs.push(Outside { task: task.id.clone(), files });
         }
     }
 }

@@ -25,6 +25,7 @@ fn opened(id: &str, attempt: u64) -> Entry {
         attempt,
         head: None,
         block: String::new(),
+        block_bytes: None,
         dirty: Default::default(),
         branch: None,
         id: String::new(),
@@ -40,6 +41,7 @@ fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
         changed: vec!["a".into(), "b".into()],
         to_commit: true,
         outside: vec!["b".into()],
+        proofs: vec!["tests/b".into()],
         unticked: Vec::new(),
         output: "ok".into(),
         millis,
@@ -106,6 +108,7 @@ fn every_attempt_is_told_with_who_worked_it_and_what_came_of_it() {
     assert_eq!(summary.task("1.3").unwrap().attempts[0].result, AttemptResult::Open);
     assert_eq!((summary.done, summary.total, summary.attempts, summary.commits), (2, 3, 3, 1));
     assert_eq!(summary.outside, [Outside { task: "1.1".into(), files: vec!["b".into()] }]);
+    assert_eq!(summary.proofs, [Outside { task: "1.1".into(), files: vec!["tests/b".into()] }]);
     assert_eq!(summary.since.as_deref(), Some("2026-01-01T00:00:00Z"));
     assert_eq!(summary.until.as_deref(), Some("2026-01-01T00:00:08Z"));
 }
@@ -140,7 +143,10 @@ fn a_pass_whose_commit_was_refused_is_one_failed_attempt() {
     assert_eq!(task.attempts.len(), 1);
     assert_eq!((task.attempts[0].result, task.millis()), (AttemptResult::Failed, 2_000));
     let attempt = &task.attempts[0];
-    assert!(!attempt.unverified && attempt.outside.is_empty(), "it proves nothing any more");
+    assert!(
+        !attempt.unverified && attempt.outside.is_empty() && attempt.proofs.is_empty(),
+        "it proves nothing any more"
+    );
     assert!(summary.unverified.is_empty() && summary.outside.is_empty());
 }
 
@@ -225,11 +231,12 @@ fn a_blocked_loop_says_why_until_it_is_resumed() {
 #[test]
 fn tasks_that_moved_are_found_and_tasks_that_went_are_kept_at_the_end() {
     let key = |id: &str, title: &str| TaskKey { id: id.into(), title: title.into() };
-    let open = |task: TaskKey| match opened("", 1) {
-        Entry::Opened { head, block, dirty, branch, id, was, .. } => {
-            Entry::Opened { task, attempt: 1, head, block, dirty, branch, id, was }
+    let open = |of: TaskKey| {
+        let mut entry = opened("", 1);
+        if let Entry::Opened { task, .. } = &mut entry {
+            *task = of;
         }
-        _ => unreachable!("it is one"),
+        entry
     };
     let all = records(vec![
         started(),

@@ -1,9 +1,14 @@
 //! What a task asks for: the `**Name**: value` items of its block.
 
+use std::ops::Range;
+
+use super::command::{Check, Piece};
+use super::scan::Fence;
+use super::spans::code_span;
 use crate::line::{self, Line};
 
 /// The fields of a task. A field that is not there is empty; of several with
-/// one name the first counts.
+/// one name the first counts, but every Verify.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
     /// `Do`: what is to be done, with its nested lines.
@@ -21,83 +26,89 @@ pub struct Fields {
     pub script: Option<String>,
 }
 
-/// The Verify field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Check {
-    /// Something specum can run.
-    Command {
-        /// Run as `sh -c` at the root of the tree.
-        command: String,
-        /// What the output is compared with, if the text behind says so.
-        expect: Option<Expectation>,
-    },
-    /// Words only. The task counts as unverified.
-    Prose(String),
-}
-
-impl Check {
-    /// The check that such lines of a task ask for.
-    pub fn of_lines(lines: &[u8]) -> Option<Check> {
-        parse(&[b"- [ ] x\n", lines].concat()).verify
-    }
-}
-
-/// `returns N` or `shows N` behind a Verify command: the output must be `N`.
-/// It takes the place of the exit code, because commands such as `grep -c`
-/// fail when they rightly print 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expectation(pub String);
-
 /// One `**Name**: value` item with the lines that belong to it.
 struct Item<'a> {
     name: String,
-    value: String,
+    value: &'a [u8],
+    /// How far its line is indented.
+    indent: usize,
     /// Where the line of the field stands.
-    start: usize,
-    end: usize,
+    line: Range<usize>,
     below: Vec<Line<'a>>,
 }
 
 pub(super) fn parse(block: &[u8]) -> Fields {
     let mut fields = Fields::default();
-    let items = items(block);
+    let items = items(line::lines(block).skip(1));
     for item in &items {
         match item.name.to_ascii_lowercase().as_str() {
             "do" => fields.does = fields.does.or_else(|| Some(item.text())),
             "done when" => fields.done_when = fields.done_when.or_else(|| Some(item.text())),
             "files" if fields.files.is_empty() => fields.files = item.files(),
-            "verify" => fields.verify = fields.verify.or_else(|| item.check()),
             "commit" => fields.commit = fields.commit.or_else(|| item.commit()),
             _ => {}
         }
-        if fields.script.is_none() && !item.name.eq_ignore_ascii_case("verify") {
+        if fields.script.is_none() && !item.is_verify() {
             fields.script = item.script();
         }
     }
+    fields.verify = check(&items);
     fields
 }
 
 /// The lines of a field as they stand, so that another task can ask for the
 /// same.
 pub(super) fn raw(block: &[u8], name: &str) -> Option<String> {
-    let items = items(block);
-    let at = items.iter().position(|item| item.name.eq_ignore_ascii_case(name))?;
-    let end = items[at].below.last().map_or(items[at].end, |line| line.end);
-    Some(line::readable(block[items[at].start..end].trim_ascii_end()))
+    let items = items(line::lines(block).skip(1));
+    let item = items.iter().find(|item| item.name.eq_ignore_ascii_case(name))?;
+    let end = item.below.last().map_or(item.line.end, |line| line.end);
+    Some(line::readable(block[item.line.start..end].trim_ascii_end()))
 }
 
-/// Cuts a block into items. What stands in front of the first field is an item
+/// The lines of every Verify field as they stand.
+pub(super) fn verify_lines(block: &[u8]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for item in items(line::lines(block).skip(1)).iter().filter(|item| item.is_verify()) {
+        let end = item.nested().last().map_or(item.line.end, |line| line.end);
+        // The last line of a file may have no end, and another field follow.
+        if !lines.is_empty() && !lines.ends_with(b"\n") {
+            lines.push(b'\n');
+        }
+        lines.extend_from_slice(&block[item.line.start..end]);
+    }
+    lines
+}
+
+/// The check that such lines ask for.
+pub(super) fn check_of_lines(lines: &[u8]) -> Option<Check> {
+    check(&items(line::lines(lines)))
+}
+
+/// The check that the Verify fields among these ask for.
+fn check(items: &[Item<'_>]) -> Option<Check> {
+    let verify = || items.iter().filter(|item| item.is_verify());
+    let pieces: Vec<Piece> = verify().flat_map(Item::pieces).collect();
+    let texts: Vec<String> =
+        verify().map(|item| item.text_with(item.nested())).filter(|t| !t.is_empty()).collect();
+    Check::of_pieces(&pieces, texts.join("\n"))
+}
+
+/// Cuts lines into items. What stands in front of the first field is an item
 /// without a name.
-fn items(block: &[u8]) -> Vec<Item<'_>> {
+fn items<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Item<'a>> {
     let unnamed =
-        Item { name: String::new(), value: String::new(), start: 0, end: 0, below: Vec::new() };
+        Item { name: String::new(), value: b"", indent: 0, line: 0..0, below: Vec::new() };
     let mut items = vec![unnamed];
-    let mut in_fence = false;
-    for line in line::lines(block).skip(1) {
-        let opened_above = in_fence;
-        in_fence ^= line.is_fence();
+    let mut fence: Option<Fence> = None;
+    for line in lines {
+        let opened_above = fence.is_some();
+        fence = match fence {
+            Some(open) => (!open.is_closed_by(&line)).then_some(open),
+            None => Fence::opened_by(&line),
+        };
         if !opened_above && let Some((name, value)) = field(&line) {
-            items.push(Item { name, value, start: line.start, end: line.end, below: Vec::new() });
+            let (indent, line) = (line.indent(), line.span());
+            items.push(Item { name, value, indent, line, below: Vec::new() });
         } else {
             items.last_mut().expect("the list begins with one item").below.push(line);
         }
@@ -105,137 +116,199 @@ fn items(block: &[u8]) -> Vec<Item<'_>> {
     items
 }
 
-/// `- **Name**: value`, `**Name:** value` or `_Name: value_`.
-fn field(line: &Line<'_>) -> Option<(String, String)> {
-    let text = line::readable(line.trimmed());
-    let text = text.strip_prefix(['-', '*', '+']).map_or(text.as_str(), |rest| {
-        if rest.starts_with(char::is_whitespace) { rest.trim_start() } else { text.as_str() }
-    });
-    if let Some(rest) = text.strip_prefix("**") {
-        let (name, value) = rest.split_once("**")?;
-        let (name, value) = match name.strip_suffix(':') {
+/// `- **Name**: value`, `**Name:** value` or `_Name: value_`; and, for Verify,
+/// `- Verify: value` and `*Verify*: value` where they are not nested in another
+/// field.
+fn field<'a>(line: &Line<'a>) -> Option<(String, &'a [u8])> {
+    let text = line.trimmed();
+    let bare = text.strip_prefix(b"-").or(text.strip_prefix(b"*")).or(text.strip_prefix(b"+"));
+    let listed = bare.filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace));
+    let text = listed.map_or(text, <[u8]>::trim_ascii_start);
+    if let Some(rest) = text.strip_prefix(b"**") {
+        let (name, value) = split_at(rest, b"**")?;
+        let (name, value) = match name.strip_suffix(b":") {
             Some(name) => (name, value),
-            None => (name, value.strip_prefix(':')?),
+            None => (name, value.strip_prefix(b":")?),
         };
-        return Some((name.trim().to_owned(), value.trim().to_owned()));
+        return Some((line::readable(name.trim_ascii()), value.trim_ascii()));
     }
-    let (name, value) = text.strip_prefix('_')?.split_once(':')?;
+    // Deeper than that it is a step of another field.
+    if line.indent() < 4
+        && let Some(value) = plain_verify(text, listed.is_some())
+    {
+        return Some(("Verify".to_owned(), value));
+    }
+    let (name, value) = split_at(text.strip_prefix(b"_")?, b":")?;
+    let name = std::str::from_utf8(name).ok()?;
     let plain = name.chars().all(|c| c.is_alphabetic() || c == ' ');
-    (plain && !name.is_empty()).then(|| (name.to_owned(), value.trim().to_owned()))
+    (plain && !name.is_empty()).then(|| (name.to_owned(), value.trim_ascii()))
 }
 
-impl Item<'_> {
+/// What stands behind `Verify:` in a list, or behind `*Verify*:`.
+fn plain_verify(text: &[u8], listed: bool) -> Option<&[u8]> {
+    let (name, value) = split_at(text, b":")?;
+    let (name, value) = match name.strip_prefix(b"*") {
+        Some(name) => match name.strip_suffix(b"*") {
+            Some(name) => (name, value),
+            None => (name, value.strip_prefix(b"*")?),
+        },
+        None if listed => (name, value),
+        None => return None,
+    };
+    is_verify(name).then(|| value.trim_ascii())
+}
+
+fn is_verify(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"verify") || name.eq_ignore_ascii_case(b"verification")
+}
+
+fn split_at<'t>(text: &'t [u8], mark: &[u8]) -> Option<(&'t [u8], &'t [u8])> {
+    let at = memchr::memmem::find(text, mark)?;
+    Some((&text[..at], &text[at + mark.len()..]))
+}
+
+impl<'a> Item<'a> {
+    fn is_verify(&self) -> bool {
+        is_verify(self.name.as_bytes())
+    }
+
     /// Value and nested lines as they stand, without the blanks around them.
     fn text(&self) -> String {
-        let mut text = self.value.clone();
-        for line in &self.below {
+        self.text_with(&self.below)
+    }
+
+    fn text_with(&self, below: &[Line<'_>]) -> String {
+        let mut text = line::readable(self.value);
+        for line in below {
             text.push('\n');
             text.push_str(&line::readable(line.text));
         }
         text.trim().to_owned()
     }
 
-    fn check(&self) -> Option<Check> {
-        let text = self.text();
-        let (before_fence, fenced) = self.first_fence(|_| true);
-        let prose = std::iter::once(self.value.clone())
-            .chain(before_fence.iter().map(|line| line::readable(line.text)));
-        for line in prose {
-            if let Some((command, behind)) = code_span(&line) {
-                return Some(Check::Command { command, expect: expectation(behind) });
+    /// The lines below that are part of the field: those that are indented
+    /// further, blocks, and, if nothing stands in the field's line, the lines
+    /// that follow it at once. Prose between two tasks belongs to neither.
+    fn nested(&self) -> &[Line<'a>] {
+        let mut fence: Option<Fence> = None;
+        let mut empty = self.value.is_empty();
+        let mut end = 0;
+        for (at, line) in self.below.iter().enumerate() {
+            let was_open = fence.is_some();
+            fence = match fence {
+                Some(open) => (!open.is_closed_by(line)).then_some(open),
+                None => Fence::opened_by(line),
+            };
+            if line.is_blank() && !was_open {
+                empty &= end == 0;
+                continue;
             }
+            let belongs = was_open || fence.is_some() || line.indent() > self.indent || empty;
+            if !belongs {
+                break;
+            }
+            end = at + 1;
         }
-        match fenced {
-            Some(command) => Some(Check::Command { command, expect: None }),
-            None => (!text.is_empty()).then_some(Check::Prose(text)),
+        &self.below[..end]
+    }
+
+    /// The paragraphs, list items and blocks of the field.
+    fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = vec![Piece::Words(self.value.to_vec())];
+        let mut at_new = false;
+        let mut lines = self.nested().iter();
+        while let Some(line) = lines.next() {
+            if let Some(fence) = Fence::opened_by(line) {
+                let body: Vec<&Line<'_>> =
+                    lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
+                let body = dedented(line, &body);
+                if !body.trim_ascii().is_empty() {
+                    pieces.push(Piece::Fence { info: info(line), body });
+                }
+                at_new = true;
+                continue;
+            }
+            if line.is_blank() {
+                at_new = true;
+                continue;
+            }
+            let (text, listed) = without_bullet(line.trimmed());
+            match pieces.last_mut() {
+                Some(Piece::Words(words)) if !listed && !at_new => {
+                    words.push(b'\n');
+                    words.extend_from_slice(text);
+                }
+                _ => pieces.push(Piece::Words(text.to_vec())),
+            }
+            at_new = false;
         }
+        pieces.retain(|piece| !matches!(piece, Piece::Words(words) if words.is_empty()));
+        pieces
     }
 
     fn commit(&self) -> Option<String> {
-        let message = code_span(&self.value).map_or(self.value.clone(), |(message, _)| message);
+        let message = code_span(self.value).map_or(self.value, |span| span.content);
+        let message = line::readable(message);
         let nothing = message.trim_matches(['.', ' ']).eq_ignore_ascii_case("none");
         (!nothing && !message.is_empty()).then_some(message)
     }
 
     fn files(&self) -> Vec<String> {
-        let (nested, _) = self.first_fence(|_| true);
-        let lines = std::iter::once(self.value.clone())
-            .chain(nested.iter().map(|line| line::readable(line.trimmed())));
+        let nested = self.below.iter().take_while(|line| Fence::opened_by(line).is_none());
+        let lines = std::iter::once(line::readable(self.value))
+            .chain(nested.map(|l| line::readable(l.trimmed())));
         lines.flat_map(|line| split_files(&line)).collect()
     }
 
+    /// The content of the first block for a shell that is not empty.
     fn script(&self) -> Option<String> {
-        self.first_fence(|info| matches!(info, "sh" | "bash" | "shell")).1
-    }
-
-    /// The content of the first non-empty fenced block whose info string is
-    /// wanted, and the lines in front of it.
-    fn first_fence(&self, wanted: fn(&str) -> bool) -> (&[Line<'_>], Option<String>) {
-        let mut at = 0;
-        while let Some(open) = self.below[at..].iter().position(Line::is_fence).map(|n| at + n) {
-            let body = &self.below[open + 1..];
-            let length = body.iter().position(Line::is_fence).unwrap_or(body.len());
-            let info = line::readable(self.below[open].trimmed());
-            let content = dedented(&self.below[open], &body[..length]);
-            if wanted(info.trim_start_matches(['`', '~']).trim()) && !content.trim().is_empty() {
-                return (&self.below[..open], Some(content));
+        let mut lines = self.below.iter();
+        while let Some(line) = lines.next() {
+            let Some(fence) = Fence::opened_by(line) else { continue };
+            let body: Vec<&Line<'_>> =
+                lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
+            let body = dedented(line, &body);
+            if matches!(info(line).as_str(), "sh" | "bash" | "shell")
+                && !body.trim_ascii().is_empty()
+            {
+                return Some(line::readable(&body));
             }
-            at = (open + length + 2).min(self.below.len());
         }
-        (&self.below, None)
+        None
     }
+}
+
+/// What is written behind the first fence of a block.
+fn info(fence: &Line<'_>) -> String {
+    line::readable(fence.trimmed()).trim_start_matches(['`', '~']).trim().to_owned()
+}
+
+/// A line of a list without its bullet, number or box, and whether it had one.
+fn without_bullet(line: &[u8]) -> (&[u8], bool) {
+    let digits = line.iter().take_while(|b| b.is_ascii_digit()).count();
+    let bullet = match line.get(digits) {
+        Some(b'-' | b'*' | b'+') if digits == 0 => 1,
+        Some(b'.' | b')') if digits > 0 => digits + 1,
+        _ => return (line, false),
+    };
+    let rest = &line[bullet..];
+    if !rest.first().is_some_and(u8::is_ascii_whitespace) {
+        return (line, false);
+    }
+    let text = rest.trim_ascii_start();
+    let text = match text {
+        [b'[', b' ' | b'x' | b'X', b']', rest @ ..] => rest.trim_ascii_start(),
+        text => text,
+    };
+    (text, true)
 }
 
 /// The lines of a fenced block without the indentation of its fence.
-fn dedented(fence: &Line<'_>, body: &[Line<'_>]) -> String {
-    let indent = fence.text.len() - fence.text.trim_ascii_start().len();
-    let lines = body.iter().map(|line| {
-        let blanks = line.text.len() - line.text.trim_ascii_start().len();
-        line::readable(&line.text[indent.min(blanks)..])
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The first non-empty code span of a line and the text behind it.
-fn code_span(text: &str) -> Option<(String, &str)> {
-    let mut rest = text;
-    loop {
-        let open = rest.find('`')?;
-        let ticks = rest[open..].bytes().take_while(|&b| b == b'`').count();
-        let body = &rest[open + ticks..];
-        let Some(length) = closing_ticks(body, ticks) else {
-            rest = body;
-            continue;
-        };
-        let behind = &body[length + ticks..];
-        let content = body[..length].trim();
-        if !content.is_empty() {
-            return Some((content.to_owned(), behind));
-        }
-        rest = behind;
-    }
-}
-
-/// Where a run of exactly `ticks` backticks begins.
-fn closing_ticks(text: &str, ticks: usize) -> Option<usize> {
-    let mut at = 0;
-    while let Some(start) = text[at..].find('`').map(|n| at + n) {
-        let run = text[start..].bytes().take_while(|&b| b == b'`').count();
-        if run == ticks {
-            return Some(start);
-        }
-        at = start + run;
-    }
-    None
-}
-
-fn expectation(behind: &str) -> Option<Expectation> {
-    let mut words = behind.split_whitespace();
-    words.find(|word| matches!(word.to_ascii_lowercase().as_str(), "returns" | "shows"))?;
-    let number = words.next()?.trim_matches(|c: char| !c.is_ascii_digit() && c != '-');
-    let digits = number.strip_prefix('-').unwrap_or(number);
-    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    is_number.then(|| Expectation(number.to_owned()))
+fn dedented(fence: &Line<'_>, body: &[&Line<'_>]) -> Vec<u8> {
+    let indent = fence.indent();
+    let lines: Vec<&[u8]> =
+        body.iter().map(|line| &line.text[indent.min(line.indent())..]).collect();
+    lines.join(&b'\n')
 }
 
 /// The paths of one line: split at commas outside code spans and brackets,
@@ -261,8 +334,8 @@ fn split_files(line: &str) -> Vec<String> {
 }
 
 fn one_file(part: &str) -> Option<String> {
-    let path = match code_span(part) {
-        Some((path, _)) => path,
+    let path = match code_span(part.as_bytes()) {
+        Some(span) => line::readable(span.content),
         // A remark stands apart from the name; `app/[id]/page.tsx` is a name.
         None => part
             .split([' ', '\t'])

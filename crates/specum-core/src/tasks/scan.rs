@@ -11,39 +11,75 @@ struct Checkbox {
     closed_at: Option<usize>,
 }
 
-/// What hides the lines between its first and its last one.
-#[derive(PartialEq)]
+/// What hides the lines between its first and its last one, and whether it is
+/// known to have a last one although a phase begins inside.
 enum Hidden {
     Not,
-    Fence,
-    Comment,
+    Fence { fence: Fence, is_closed: bool },
+    Comment { is_closed: bool },
+}
+
+impl Hidden {
+    /// Whether this line is the last one that is hidden.
+    fn ends_with(&self, line: &Line<'_>) -> bool {
+        match self {
+            Hidden::Not => false,
+            Hidden::Fence { fence, .. } => fence.is_closed_by(line),
+            Hidden::Comment { .. } => contains(line.text, b"-->"),
+        }
+    }
+
+    /// A phase heading ends what somebody forgot to close above it, and nothing
+    /// that is closed below.
+    fn meets_phase(&mut self, heading: &Line<'_>, ahead: &mut Ahead<'_>) {
+        let is_closed = match self {
+            Hidden::Not => return,
+            Hidden::Fence { fence, is_closed } => {
+                *is_closed = *is_closed || ahead.closes_fence(*fence, heading.end);
+                *is_closed
+            }
+            Hidden::Comment { is_closed } => {
+                *is_closed = *is_closed || ahead.closes_comment(heading.end);
+                *is_closed
+            }
+        };
+        if !is_closed {
+            *self = Hidden::Not;
+        }
+    }
 }
 
 pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     let mut boxes: Vec<Checkbox> = Vec::new();
     let mut phases = 0;
     let mut hidden = Hidden::Not;
+    let mut ahead = Ahead::new(text);
+    // Where the here-document ends that was met last.
+    let mut document_end = 0;
 
     for (number, line) in line::lines(text).enumerate() {
-        // A phase heading ends whatever somebody forgot to close above it.
         if is_phase_heading(line.text) {
-            hidden = Hidden::Not;
-            phases += 1;
+            hidden.meets_phase(&line, &mut ahead);
+            phases += usize::from(matches!(hidden, Hidden::Not));
         }
-        match hidden {
-            Hidden::Fence if line.is_fence() => hidden = Hidden::Not,
-            Hidden::Comment if contains(line.text, b"-->") => hidden = Hidden::Not,
-            Hidden::Fence | Hidden::Comment => {}
-            Hidden::Not if line.is_fence() => hidden = Hidden::Fence,
-            Hidden::Not if opens_comment(line.text) => hidden = Hidden::Comment,
-            Hidden::Not => {
-                if let Some(task) = checkbox(&line, number + 1, phases) {
-                    boxes.push(Checkbox { task, closed_at: None });
-                } else if is_heading(line.text)
-                    && let Some(last) = boxes.last_mut()
-                {
-                    last.closed_at.get_or_insert(line.start);
-                }
+        if !matches!(hidden, Hidden::Not) {
+            if hidden.ends_with(&line) {
+                hidden = Hidden::Not;
+            }
+        } else if let Some(fence) = Fence::opened_by(&line) {
+            hidden = Hidden::Fence { fence, is_closed: false };
+        } else if opens_comment(line.text) {
+            hidden = Hidden::Comment { is_closed: false };
+        } else if let Some(task) = checkbox(&line, number + 1, phases) {
+            boxes.push(Checkbox { task, closed_at: None });
+        } else if is_heading(line.text)
+            && line.start >= document_end
+            && let Some(last) = boxes.last_mut()
+            && last.closed_at.is_none()
+        {
+            match here_document_end(text, last.task.block.start, &line) {
+                Some(end) => document_end = end,
+                None => last.closed_at = Some(line.start),
             }
         }
     }
@@ -56,6 +92,141 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
         .collect();
     let tasks = into_tasks(text, boxes, has_ids);
     TaskFile { text, tasks, has_ids, without_id }
+}
+
+/// A code fence: which character, and how many of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fence {
+    mark: u8,
+    length: usize,
+}
+
+impl Fence {
+    /// The fence that a line begins with, after any blanks. Backticks behind
+    /// the first ones make a code span of it.
+    pub(super) fn opened_by(line: &Line<'_>) -> Option<Fence> {
+        let text = line.text.trim_ascii_start();
+        let mark = *text.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
+        let length = text.iter().take_while(|&&b| b == mark).count();
+        let is_span = mark == b'`' && text[length..].contains(&b'`');
+        (length >= 3 && !is_span).then_some(Fence { mark, length })
+    }
+
+    /// Whether a line ends what this fence has begun: the same character, at
+    /// least as often, and nothing else.
+    pub(super) fn is_closed_by(&self, line: &Line<'_>) -> bool {
+        let text = line.trimmed();
+        text.len() >= self.length && text.iter().all(|&b| b == self.mark)
+    }
+}
+
+/// What comes further down, looked up only when a phase begins inside a fence
+/// or a comment.
+struct Ahead<'t> {
+    text: &'t [u8],
+    /// The fences of the file, by their character.
+    fences: Option<[Vec<FenceLine>; 2]>,
+    /// Where the next comment ends that was looked for, and from where.
+    comment_end: Option<(usize, Option<usize>)>,
+}
+
+struct FenceLine {
+    start: usize,
+    length: usize,
+    /// Whether nothing stands behind it, so that it can close another.
+    is_bare: bool,
+    /// The next one in the list that is longer.
+    longer: usize,
+}
+
+impl<'t> Ahead<'t> {
+    fn new(text: &'t [u8]) -> Ahead<'t> {
+        Ahead { text, fences: None, comment_end: None }
+    }
+
+    /// Whether a fence is closed behind this place. The next fence that could
+    /// close it does, unless something is written behind it: that one opens
+    /// a block of its own, and nobody has closed ours.
+    fn closes_fence(&mut self, fence: Fence, from: usize) -> bool {
+        let all = self.fences.get_or_insert_with(|| fence_lines(self.text));
+        let lines = &all[usize::from(fence.mark == b'~')];
+        let mut at = lines.partition_point(|line| line.start < from);
+        while let Some(line) = lines.get(at) {
+            if line.length >= fence.length {
+                return line.is_bare;
+            }
+            at = line.longer;
+        }
+        false
+    }
+
+    /// Whether a comment is closed behind this place, before another begins.
+    fn closes_comment(&mut self, from: usize) -> bool {
+        let known = self
+            .comment_end
+            .filter(|(since, end)| *since <= from && end.is_none_or(|end| end >= from));
+        let end = match known {
+            Some((_, end)) => end,
+            None => {
+                let end = memchr::memmem::find(&self.text[from..], b"-->").map(|n| from + n);
+                self.comment_end = Some((from, end));
+                end
+            }
+        };
+        end.is_some_and(|end| memchr::memmem::find(&self.text[from..end], b"<!--").is_none())
+    }
+}
+
+/// The fences of a text: those of backticks, and those of tildes.
+fn fence_lines(text: &[u8]) -> [Vec<FenceLine>; 2] {
+    let mut all = [Vec::new(), Vec::new()];
+    for line in line::lines(text) {
+        if let Some(fence) = Fence::opened_by(&line) {
+            let is_bare = fence.is_closed_by(&line);
+            let lines: &mut Vec<FenceLine> = &mut all[usize::from(fence.mark == b'~')];
+            lines.push(FenceLine { start: line.start, length: fence.length, is_bare, longer: 0 });
+        }
+    }
+    for lines in &mut all {
+        for at in (0..lines.len()).rev() {
+            let mut longer = at + 1;
+            while longer < lines.len() && lines[longer].length <= lines[at].length {
+                longer = lines[longer].longer;
+            }
+            lines[at].longer = longer;
+        }
+    }
+    all
+}
+
+/// How far ahead the end of a here-document is looked for.
+const LONGEST_DOCUMENT: usize = 32 * 1024;
+
+/// Where the here-document ends that a heading stands in, if it stands in one:
+/// the text of a pull request, pasted into a command.
+fn here_document_end(text: &[u8], block: usize, heading: &Line<'_>) -> Option<usize> {
+    if is_phase_heading(heading.text) {
+        return None;
+    }
+    let before = &text[block.max(heading.start.saturating_sub(LONGEST_DOCUMENT))..heading.start];
+    let opened = memchr::memmem::rfind(before, b"<<")? + 2;
+    let behind = before[opened..].strip_prefix(b"-").unwrap_or(&before[opened..]);
+    let behind = behind.strip_prefix(b"'").or(behind.strip_prefix(b"\"")).unwrap_or(behind);
+    let length = behind.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let word = &behind[..length];
+    let is_last = |line: &Line<'_>| line.trimmed() == word;
+    if word.is_empty() || line::lines(behind).skip(1).any(|line| is_last(&line)) {
+        return None;
+    }
+    let until = text.len().min(heading.end + LONGEST_DOCUMENT);
+    line::lines(&text[heading.end..until])
+        .take_while(|line| !is_phase_heading(line.text) && !is_task_with_id(line))
+        .find(is_last)
+        .map(|line| heading.end + line.end)
+}
+
+fn is_task_with_id(line: &Line<'_>) -> bool {
+    checkbox(line, 0, 0).is_some_and(|task| task.id.is_some())
 }
 
 /// Drops the checkboxes that are no tasks and gives each task its block.

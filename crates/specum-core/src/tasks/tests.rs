@@ -15,6 +15,15 @@ fn fields(block: &str) -> Fields {
     file.fields(&file.tasks[0])
 }
 
+/// What a check runs where every lower-case word is a program.
+pub(super) fn shown_check(fields: &Fields) -> String {
+    let lookup = |name: &str| match name.bytes().all(|b| b.is_ascii_lowercase()) {
+        true => Program::Found,
+        false => Program::Missing,
+    };
+    fields.verify.as_ref().map_or_else(String::new, |check| shown(&check.commands(&lookup)))
+}
+
 #[test]
 fn ids_markers_and_titles() {
     insta::assert_snapshot!(listed(
@@ -61,6 +70,44 @@ fn an_unclosed_fence_ends_at_the_next_phase() {
 }
 
 #[test]
+fn a_closed_fence_is_closed_wherever_a_phase_stands_in_it() {
+    let plan = "- [ ] 1.1 a\n```markdown\n## Phase 1: quoted\n- [ ] 8.8 quoted\n## Phase 2: quoted\n```\n\
+                - [ ] 1.2 b\n- [ ] 1.3 c\n";
+    assert_eq!(listed(plan), ". 1.1 [] a\n. 1.2 [] b\n. 1.3 [] c\n");
+    assert_eq!(TaskFile::scan(plan.as_bytes()).tasks[2].phase, 0, "a quoted phase is none");
+    let longer = plan.replace("```", "````").replace("- [ ] 8.8 quoted", "```sh\nx\n```");
+    assert_eq!(listed(&longer), listed(plan), "a shorter fence is inside");
+    let tildes = plan.replace("```", "~~~").replace("- [ ] 8.8 quoted", "```");
+    assert_eq!(listed(&tildes), listed(plan), "so is one of another character");
+    let comment = plan.replace("```markdown", "<!--").replace("```", "-->");
+    assert_eq!(listed(&comment), listed(plan));
+}
+
+#[test]
+fn what_nobody_closed_ends_at_the_next_phase_although_others_follow() {
+    for (open, close) in [("```sh", "```"), ("~~~sh", "~~~"), ("<!--", "-->")] {
+        let plan = format!(
+            "- [ ] 1.1 a\n{open}\n## Phase 2: b\n- [ ] 2.1 b\n{open}\nx\n{close}\n- [ ] 2.2 c\n"
+        );
+        assert_eq!(listed(&plan).lines().count(), 3, "{plan}");
+    }
+}
+
+#[test]
+fn a_heading_in_a_fence_or_a_here_document_ends_no_block() {
+    let verify = "EOF\n)\"\n  - **Verify**: `make`\n";
+    let body = "gh pr create --body \"$(cat <<'EOF'\n## Summary\n- [ ] I have read it\n### Tests\n";
+    let plain = format!("- [ ] 1.1 a\n  - **Do**: {body}{verify}");
+    assert_eq!(shown_check(&fields(&plain)), "`make`");
+    let fenced =
+        format!("- [ ] 1.1 a\n  - **Do**:\n```sh\n{body}EOF\n)\"\n```\n  - **Verify**: `make`\n");
+    assert_eq!(shown_check(&fields(&fenced)), "`make`");
+    let unended = format!("- [ ] 1.1 a\n  - **Do**: {body}- [ ] 1.2 b\n  - **Verify**: `make`\n");
+    let file = TaskFile::scan(unended.as_bytes());
+    assert!(file.block(&file.tasks[0]).ends_with(b"<<'EOF'\n"), "the document has no end");
+}
+
+#[test]
 fn blocks_end_at_the_next_task_or_heading_and_leave_blank_lines_out() {
     let text = "- [ ] 1.1 a\n  - **Do**: x\n\n- [ ] pasted\n\n\n## Notes\ntext\n- [ ] 1.2 b\nlast";
     let file = TaskFile::scan(text.as_bytes());
@@ -78,10 +125,7 @@ fn crlf_tabs_bom_and_foreign_bytes_are_normal() {
     let ticked = apply(text, &[file.set_mark(&file.tasks[0], true)]);
     assert_eq!(ticked.len(), text.len());
     assert_eq!(ticked[6], b'x');
-    assert_eq!(
-        file.fields(&file.tasks[0]).verify,
-        Some(Check::Command { command: "true".into(), expect: None })
-    );
+    assert_eq!(shown_check(&file.fields(&file.tasks[0])), "`true`");
 }
 
 #[test]
@@ -135,46 +179,9 @@ fn all_fields_of_a_task() {
     assert_eq!(fields.does.as_deref(), Some("1. Write it\n    2. Test it"));
     assert_eq!(fields.files, ["src/a.rs", "src/b,c.rs", "app/[id]/page.tsx"]);
     assert_eq!(fields.done_when.as_deref(), Some("it parses"));
-    assert_eq!(
-        fields.verify,
-        Some(Check::Command { command: "cargo test parser".into(), expect: None })
-    );
+    assert_eq!(shown_check(&fields), "`cargo test parser`");
     assert_eq!(fields.commit.as_deref(), Some("feat(parser): add it"));
     assert_eq!(fields.script, None);
-}
-
-#[test]
-fn verify_is_a_code_span_a_fenced_block_or_prose() {
-    let verify = |value: &str| {
-        fields(&format!("- [ ] 1.1 a\n  - **Verify**: {value}\n  - **Commit**: None\n")).verify
-    };
-    let command = |command: &str| Some(Check::Command { command: command.into(), expect: None });
-    assert_eq!(verify("run `make` then `make test`"), command("make"));
-    assert_eq!(verify("``echo `date` ``"), command("echo `date`"));
-    assert_eq!(verify("\n    - `make`"), command("make"));
-    assert_eq!(verify("\n    ```sh\n    set -e\n      make\n    ```"), command("set -e\n  make"));
-    assert_eq!(verify("`unclosed"), Some(Check::Prose("`unclosed".into())));
-    assert_eq!(
-        verify("open the page and look"),
-        Some(Check::Prose("open the page and look".into()))
-    );
-    assert_eq!(verify(""), None);
-}
-
-#[test]
-fn returns_and_shows_compare_the_output() {
-    let expect = |behind: &str| {
-        let text = format!("- [ ] 1.1 a\n  - **Verify**: `grep -c x y` {behind}\n");
-        match fields(&text).verify {
-            Some(Check::Command { expect, .. }) => expect.map(|e| e.0),
-            other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!(expect("returns 0").as_deref(), Some("0"));
-    assert_eq!(expect("shows `12`.").as_deref(), Some("12"));
-    assert_eq!(expect("Returns -1 always").as_deref(), Some("-1"));
-    assert_eq!(expect("returns nothing"), None);
-    assert_eq!(expect("passes"), None);
 }
 
 #[test]
@@ -191,14 +198,14 @@ fn the_script_is_the_fenced_sh_block_that_is_not_verify() {
         "- [ ] 1.1 a\n  - **Do**: this\n    ```text\n    no\n    ```\n    ```sh\n    echo hi\n    ```\n  - **Verify**:\n    ```sh\n    true\n    ```\n",
     );
     assert_eq!(fields.script.as_deref(), Some("echo hi"));
-    assert_eq!(fields.verify, Some(Check::Command { command: "true".into(), expect: None }));
+    assert_eq!(shown_check(&fields), "`true`");
 }
 
 #[test]
 fn fields_inside_a_fence_are_text() {
     let fields =
         fields("- [ ] 1.1 a\n  ```\n  - **Verify**: `rm -rf x`\n  ```\n  - **Verify**: `true`\n");
-    assert_eq!(fields.verify, Some(Check::Command { command: "true".into(), expect: None }));
+    assert_eq!(shown_check(&fields), "`true`");
 }
 
 #[test]
@@ -215,6 +222,8 @@ fn the_content_of_a_task_is_neither_its_id_nor_a_tick() {
     assert!(!same("- [ ] 1.1 a\n  - x\n", "- [ ] 1.1 a\n  - y\n"));
 }
 
+mod checks;
+
 mod properties {
     use proptest::prelude::*;
 
@@ -227,7 +236,8 @@ mod properties {
             1 => Just("```".to_owned()), 1 => Just("  ~~~sh".to_owned()),
             1 => Just("<!--".to_owned()), 1 => Just("-->".to_owned()),
             1 => Just("## Phase 1: x".to_owned()), 1 => Just(String::new()),
-            1 => "  - \\*\\*(Files|Verify|Commit|Do)\\*\\*: [`a-z, ()\\[\\]]{0,12}",
+            1 => "  - (\\*\\*(Files|Verify|Commit|Do)\\*\\*|Verify|\\*Verify\\*): [`a-z, ()\\[\\]]{0,12}",
+            1 => "    (- |)(run |)`[a-z ]{0,8}`( and | returns 3| or |)(`x`|)",
             1 => ".{0,10}",
         ];
         let ending = prop_oneof![Just("\n"), Just("\r\n")];
@@ -246,6 +256,15 @@ mod properties {
             let file = TaskFile::scan(&text);
             for task in &file.tasks {
                 file.fields(task);
+            }
+        }
+
+        #[test]
+        fn every_check_is_the_same_when_it_is_made_of_its_lines(text in task_like()) {
+            let file = TaskFile::scan(&text);
+            for task in &file.tasks {
+                let lines = file.verify_lines(task);
+                prop_assert_eq!(Check::of_lines(&lines), file.fields(task).verify);
             }
         }
 

@@ -34,7 +34,7 @@ impl Workspace {
         let left = self.changed_by(opened, &self.tree()?)?;
         let message = line::head(reason, KEPT_EVIDENCE).to_owned();
         let failures = vec![Failure { layer: Layer::Signal, message }];
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let verdict = Verdict::failed(failures);
         let class = verdict.class().to_owned();
         self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Verb)
     }
@@ -48,7 +48,7 @@ impl Workspace {
         left: Vec<String>,
     ) -> Result<Judged, AttemptError> {
         let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
-        let verdict = Verdict { failures, unverified: true, outside: Vec::new() };
+        let verdict = Verdict::failed(failures);
         let class = trouble.class().to_owned();
         self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Run)
     }
@@ -71,6 +71,7 @@ impl Workspace {
             check: check.clone(),
             files: &files,
             changed,
+            proofs: &[],
             commit: CommitRun::Left(left),
         });
         let class = verdict.class().to_owned();
@@ -85,7 +86,7 @@ impl Workspace {
         output: String,
     ) -> Result<Judged, AttemptError> {
         let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
-        let verdict = Verdict { failures, unverified: false, outside: Vec::new() };
+        let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
         let class = "conflict".to_owned();
         self.end(opened, Tried { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
             Event::SetAside { index, reason }

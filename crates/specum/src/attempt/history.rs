@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 pub use self::calls::Delegation;
 use specum_core::journal::{Changes, Entry, Record, StateChange};
+use specum_core::line;
 use specum_core::state::{self, State, Status};
 use specum_core::tasks::{TaskFile, TaskKey};
 
@@ -334,14 +335,17 @@ pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
 
 /// The attempt that a record opens.
 fn opening(record: &Record) -> Option<Opened> {
-    let Entry::Opened { task, attempt, head, block, dirty, branch, id, was } = &record.entry else {
+    let Entry::Opened { task, attempt, head, block, block_bytes, dirty, branch, id, was } =
+        &record.entry
+    else {
         return None;
     };
-    let mode = TaskFile::scan(block.as_bytes()).tasks.first()?.mode();
+    let block = line::text_or_bytes(block, block_bytes.as_deref());
+    let mode = TaskFile::scan(&block).tasks.first()?.mode();
     Some(Opened {
         key: task.clone(),
         attempt: *attempt,
-        block: block.clone().into_bytes(),
+        block,
         role: role(mode),
         at: record.at.clone(),
         head: head.clone(),

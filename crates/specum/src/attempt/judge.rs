@@ -1,7 +1,7 @@
 //! The verdict on an attempt, and what follows from it.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use specum_core::journal::Entry;
@@ -10,8 +10,8 @@ use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
 use specum_core::owner::Asker;
 use specum_core::state::State;
-use specum_core::tasks::{self, Check, TaskEdit, TaskFile, TaskKey};
-use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Layer, Verdict};
+use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
+use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer, Verdict};
 
 use super::review::{review, without_ticks};
 use super::{AttemptError, History, Opened, Workspace, history};
@@ -90,7 +90,7 @@ impl Judged {
 
     /// What is known of an attempt that somebody else found to have passed.
     pub(super) fn of_passed(opened: &Opened, changed: Vec<String>) -> Judged {
-        let verdict = Verdict { failures: Vec::new(), unverified: false, outside: Vec::new() };
+        let verdict = Verdict { unverified: false, ..Verdict::failed(Vec::new()) };
         Judged::new(opened, verdict, changed, &[])
     }
 
@@ -156,6 +156,8 @@ pub struct Found<'a> {
     pub changed: Vec<String>,
     branch: Option<String>,
     check: CheckRun,
+    /// The files among those changed that the check rests on.
+    proofs: Vec<String>,
 }
 
 impl Found<'_> {
@@ -213,7 +215,8 @@ impl Workspace {
             None => self.changed_by(opened, &tree)?,
         };
         let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
-        Ok(Found { result, changed, branch: tree.branch, check })
+        let proofs = self.changed_proofs(opened, &check, &changed);
+        Ok(Found { result, changed, branch: tree.branch, check, proofs })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
@@ -225,6 +228,12 @@ impl Workspace {
             Some(on_record) => Check::of_lines(&on_record.check.0),
             None => opened.fields().verify,
         })
+    }
+
+    /// What is run to check an attempt, by the programs that are there.
+    pub fn commands_of(&self, opened: &Opened) -> Result<Vec<Command>, AttemptError> {
+        let lookup = process::lookup(&self.spec.root);
+        Ok(self.check_of(opened)?.map(|check| check.commands(&lookup)).unwrap_or_default())
     }
 
     fn write_verdict(
@@ -295,6 +304,7 @@ impl Workspace {
             check: found.check.clone(),
             files: &files,
             changed: &found.changed,
+            proofs: &found.proofs,
             commit: CommitRun::NotApplicable,
         });
         // Its own tick is neither a proof nor a fault.
@@ -449,6 +459,7 @@ fn passed(opened: &Opened, judged: &Judged, to_commit: bool) -> Entry {
         changed: judged.changed.clone(),
         to_commit,
         outside: judged.verdict.outside.clone(),
+        proofs: judged.verdict.proofs.clone(),
         unticked: judged.unticked.clone(),
         output: judged.output.clone(),
         millis: millis_since(&opened.at),
@@ -457,10 +468,7 @@ fn passed(opened: &Opened, judged: &Judged, to_commit: bool) -> Entry {
 
 /// The end of what a check printed.
 pub(super) fn evidence(check: &CheckRun) -> String {
-    match check {
-        CheckRun::Ran { output, .. } => line::tail(output, KEPT_EVIDENCE).to_owned(),
-        CheckRun::Unverified => String::new(),
-    }
+    line::tail(&check.output(), KEPT_EVIDENCE).to_owned()
 }
 
 /// Whether the work itself may be good and only the ground has moved.
@@ -468,18 +476,22 @@ fn only_the_check_failed(verdict: &Verdict) -> bool {
     !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
 }
 
+/// Runs the commands of a check, one after the other, until one has failed.
 pub(super) fn run_check(check: Option<&Check>, root: &Path) -> CheckRun {
-    let Some(Check::Command { command, expect }) = check else {
-        return CheckRun::Unverified;
-    };
-    let run = process::shell(command, root, verify_limit());
-    CheckRun::Ran {
-        command: command.clone(),
-        ended: run.ended,
-        output: String::from_utf8_lossy(&run.output).into_owned(),
-        expect: expect.clone(),
-        stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
-    }
+    let Some(check) = check else { return CheckRun::Unverified };
+    // All of them share the time that a check has.
+    let end = Instant::now() + verify_limit();
+    CheckRun::of(check.commands(&process::lookup(root)), |command| {
+        let left = end.saturating_duration_since(Instant::now());
+        let run = process::check(&command, root, left);
+        CommandRun {
+            command,
+            ended: run.ended,
+            output: String::from_utf8_lossy(&run.output).into_owned(),
+            stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
+            cut: run.cut,
+        }
+    })
 }
 
 /// Tests may not want to wait that long.

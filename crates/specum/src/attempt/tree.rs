@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use specum_core::digest::Digest;
 use specum_core::journal::Entry;
 use specum_core::tasks::TaskKey;
-use specum_core::verify;
+use specum_core::verify::{self, CheckRun};
 
 use super::{AttemptError, History, Opened, Workspace, open_attempt};
 use crate::files;
@@ -167,6 +167,22 @@ impl Workspace {
             .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
             .flat_map(|task| file.fields(task).files);
         Ok(self.in_repository(given))
+    }
+
+    /// The files among those changed that the check rests on and that were there
+    /// when the attempt began. Only told, so git may fail at it.
+    pub(super) fn changed_proofs(
+        &self,
+        opened: &Opened,
+        check: &CheckRun,
+        changed: &[String],
+    ) -> Vec<String> {
+        let mut proofs = verify::proofs(check, changed, |paths| self.in_repository(paths));
+        let (Ok(git), false) = (&self.git, proofs.is_empty()) else { return Vec::new() };
+        let committed = opened.head.as_ref().map(|head| git.paths_at(head, &proofs));
+        let committed = committed.transpose().unwrap_or_default().unwrap_or_default();
+        proofs.retain(|path| committed.contains(path) || opened.dirty.contains_key(path));
+        proofs
     }
 
     /// Paths that a task names, as git names them: the project may lie below

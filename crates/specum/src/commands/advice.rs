@@ -17,7 +17,7 @@ use super::print;
 use crate::exit;
 use crate::git::Git;
 use crate::owner;
-use crate::process::find_program;
+use crate::process::{self, find_program};
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::report::clean;
 use crate::store::Store;
@@ -189,8 +189,8 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
         Err(error) => return stands(format!("{error}.")).step(format!("mend {plan}"), ""),
     };
     let file = TaskFile::scan(&tasks);
-    let mistake =
-        check::check(&file).into_iter().find(|finding| finding.severity == Severity::Error);
+    let findings = check::check(&file, &process::lookup(&spec.root));
+    let mistake = findings.into_iter().find(|finding| finding.severity == Severity::Error);
     if let Some(mistake) = mistake {
         return stands(format!("{plan}:{} has a mistake: {}.", mistake.line, mistake.message))
             .step("specum check", "lists all of them");

@@ -2,15 +2,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use specum_core::check::{self, Severity};
-use specum_core::tasks::TaskFile;
+use specum_core::tasks::{self, TaskFile};
 
-use super::{NotHere, print, print_json, project, spec};
+use super::{NotHere, command_json, print, print_json, project, spec};
 use crate::exit;
 use crate::files::{self, FileError};
+use crate::process;
 use crate::store::Store;
 
 /// Look for mistakes in a tasks.md
 ///
+/// Shows which commands will be run to check each open task, then what is wrong.
 /// Errors end with exit code 1, warnings do not.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -22,11 +24,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let (path, shown) = target(args.spec.as_deref())?;
+    let Target { path, shown, root } = target(args.spec.as_deref())?;
     let text = files::read_if_there(&path, 64 * 1024 * 1024)?
         .ok_or_else(|| NotHere(format!("{shown} does not exist; write it, then check again")))?;
     let file = TaskFile::scan(&text);
-    let findings = check::check(&file);
+    let lookup = process::lookup(&root);
+    let findings = check::check(&file, &lookup);
+    let checks = file.open().filter_map(|task| {
+        let commands = file.fields(task).verify?.commands(&lookup);
+        (!commands.is_empty()).then_some((task, commands))
+    });
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     if args.json {
         let rows = findings.iter().map(|finding| {
@@ -36,8 +43,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             "path": shown,
             "tasks": file.tasks.len(),
             "findings": rows.collect::<Vec<_>>(),
+            "checks": checks.map(|(task, commands)| json!({
+                "task": task.name(),
+                "line": task.line,
+                "commands": commands.iter().map(command_json).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
         }))?;
     } else {
+        for (task, commands) in checks {
+            let check = tasks::shown(&commands);
+            print(format!("{shown}:{}: check: {} by {check}", task.line, task.name()))?;
+        }
         for finding in &findings {
             let word = word(finding.severity);
             print(format!("{shown}:{}: {word}: {}", finding.line, finding.message))?;
@@ -55,16 +71,27 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-fn target(named: Option<&str>) -> anyhow::Result<(PathBuf, String)> {
+/// What is looked at.
+struct Target {
+    path: PathBuf,
+    /// As a person would name it.
+    shown: String,
+    /// Where its commands would be run.
+    root: PathBuf,
+}
+
+fn target(named: Option<&str>) -> anyhow::Result<Target> {
     if let Some(named) = named
         && Path::new(named).is_file()
     {
         let path = std::path::absolute(named)
             .map_err(|error| FileError::new("find", Path::new(named), error))?;
-        return Ok((path, named.to_owned()));
+        let folder = path.parent().unwrap_or(&path).to_owned();
+        let root = project().map_or(folder, |project| project.root);
+        return Ok(Target { path, shown: named.to_owned(), root });
     }
     let project = project()?;
     let spec = spec(&project, named)?;
     let path = Store::of(&spec).tasks_path();
-    Ok((path, format!("{}/tasks.md", spec.shown)))
+    Ok(Target { path, shown: format!("{}/tasks.md", spec.shown), root: spec.root })
 }

@@ -95,6 +95,9 @@ pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()>
         if !judged.verdict.outside.is_empty() {
             print(format!("outside its Files: {}", judged.verdict.outside.join(", ")))?;
         }
+        if !judged.verdict.proofs.is_empty() {
+            print(format!("changed {}, which its check runs", judged.verdict.proofs.join(", ")))?;
+        }
     } else {
         print(format!("{id} failed (attempt {}):", judged.attempt))?;
         for failure in &judged.verdict.failures {
@@ -124,6 +127,7 @@ pub(super) fn as_json(judged: &Judged) -> serde_json::Value {
         "unverified": judged.verdict.unverified,
         "failures": judged.verdict.failures.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(),
         "outside": judged.verdict.outside,
+        "proofs": judged.verdict.proofs,
         "commit": judged.commit,
         "output": judged.output,
     })

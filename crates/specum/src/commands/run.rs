@@ -10,12 +10,12 @@ use specum_core::plan::{self, Unit};
 use specum_core::run::Patience;
 use specum_core::settings::{self, RunSettings};
 use specum_core::summary::Summary;
-use specum_core::tasks::{Check, Task, TaskEdit, TaskFile, short_title};
+use specum_core::tasks::{self, Command, Lookup, Task, TaskEdit, TaskFile, short_title};
 
-use super::{NotHere, WrongCall, print, print_json, project, spec, warn};
+use super::{NotHere, WrongCall, command_json, print, print_json, project, spec, warn};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
-use crate::process::find_program;
+use crate::process::{self, find_program};
 use crate::report;
 use crate::runner::{self, Options};
 
@@ -341,6 +341,7 @@ fn dry_run(
     let mut text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
     let agents: Vec<&str> = options.agents.iter().map(|agent| agent.name()).collect();
     let mut units = Vec::new();
+    let lookup = process::lookup(&workspace.spec.root);
     loop {
         let file = TaskFile::scan(&text);
         let unit = plan::next(&file, &workspace.scope, |_| plan::Readiness::Ready);
@@ -348,7 +349,7 @@ fn dry_run(
             break;
         }
         let rows: Vec<Row> =
-            unit.tasks().iter().map(|&at| Row::of(&file, &file.tasks[at])).collect();
+            unit.tasks().iter().map(|&at| Row::of(&file, &file.tasks[at], &lookup)).collect();
         let ticks: Vec<TaskEdit> =
             unit.tasks().iter().map(|&at| TaskEdit::Tick(file.tasks[at].key())).collect();
         let ticked = TaskEdit::apply_all(&ticks, file.text());
@@ -405,30 +406,37 @@ fn kind(unit: &Unit) -> &'static str {
 struct Row {
     id: String,
     title: String,
-    verify: Option<Check>,
+    /// What is run to check it; `None` without a Verify.
+    check: Option<Vec<Command>>,
 }
 
 impl Row {
-    fn of(file: &TaskFile<'_>, task: &Task) -> Row {
-        let title = short_title(&task.title);
-        Row { id: task.name(), title: title.to_owned(), verify: file.fields(task).verify }
+    fn of(file: &TaskFile<'_>, task: &Task, lookup: Lookup<'_>) -> Row {
+        let check = file.fields(task).verify.map(|check| check.commands(lookup));
+        Row { id: task.name(), title: short_title(&task.title), check }
     }
 
     fn check(&self) -> String {
-        match &self.verify {
-            Some(Check::Command { command, .. }) => {
-                format!("checked by `{command}`")
+        match self.check.as_deref() {
+            Some([]) => "unverified: its Verify is prose".into(),
+            Some(commands) => {
+                let word = |at: usize, command: &Command| match (at, command.instead) {
+                    (0, _) => "checked by",
+                    (_, true) => "or by",
+                    (_, false) => "then by",
+                };
+                let lines = commands.iter().enumerate();
+                let lines = lines.map(|(at, command)| format!("{} {command}", word(at, command)));
+                lines.collect::<Vec<_>>().join("\n")
             }
-            Some(_) => "unverified: its Verify is prose".into(),
             None => "unverified: it has no Verify".into(),
         }
     }
 
     fn json(&self) -> serde_json::Value {
-        let command = match &self.verify {
-            Some(Check::Command { command, .. }) => Some(command),
-            _ => None,
-        };
-        json!({"id": self.id, "title": self.title, "check": command})
+        let commands = self.check.as_deref().unwrap_or_default();
+        let check = (!commands.is_empty()).then(|| tasks::joined(commands));
+        let commands: Vec<_> = commands.iter().map(command_json).collect();
+        json!({"id": self.id, "title": self.title, "check": check, "commands": commands})
     }
 }

@@ -1,6 +1,8 @@
 //! Files, signals and ends of processes on every Unix.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -14,6 +16,11 @@ use super::{Ended, Strength};
 /// Whether a file can be started.
 pub(crate) fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Bytes as an argument of a program.
+pub(crate) fn text(bytes: &[u8]) -> &OsStr {
+    OsStr::from_bytes(bytes)
 }
 
 /// A new file has the permissions of any other: what the user's umask leaves.

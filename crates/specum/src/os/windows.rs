@@ -4,6 +4,7 @@
 //! what it started by the system's own `taskkill`, and what Unix keeps private
 //! by a mode is private here by its place in the user's profile.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -17,6 +18,11 @@ const NOT_THROUGH_LINKS: u32 = 0x0020_0000;
 
 pub(crate) fn is_program(file: &Path) -> bool {
     file.is_file()
+}
+
+/// Arguments are text here.
+pub(crate) fn text(bytes: &[u8]) -> OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 pub(crate) fn as_any_file(_builder: &mut tempfile::Builder<'_, '_>) {}

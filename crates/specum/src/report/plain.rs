@@ -69,7 +69,7 @@ fn line(event: &RunEvent) -> Option<String> {
             let place = if *integrated { " (on top of the others)" } else { "" };
             format!("{} checking{place}: {what}", id(task))
         }
-        RunEvent::Passed { task, attempt, commit, unverified, outside, millis, usage } => {
+        RunEvent::Passed { task, attempt, commit, unverified, outside, proofs, millis, usage } => {
             let mut facts = vec![format!("attempt {attempt}"), units::millis(*millis)];
             facts.extend(commit.as_deref().map(|id| said(&units::commit(id))));
             facts.extend(units::used(usage.as_ref()));
@@ -79,7 +79,12 @@ fn line(event: &RunEvent) -> Option<String> {
             } else {
                 format!(", changed outside its files: {}", names(outside))
             };
-            format!("{} passed ({}){outside}", id(task), facts.join(", "))
+            let proofs = if proofs.is_empty() {
+                String::new()
+            } else {
+                format!(", changed {}, which its check runs", names(proofs))
+            };
+            format!("{} passed ({}){outside}{proofs}", id(task), facts.join(", "))
         }
         RunEvent::Failed { task, attempt, class, reasons, millis, usage } => {
             let mut facts = vec![format!("attempt {attempt}"), units::millis(*millis), said(class)];
@@ -196,6 +201,7 @@ mod tests {
                 commit: Some("abc1234def".into()),
                 unverified: true,
                 outside: vec!["b.rs".into()],
+                proofs: vec!["tests/b.rs".into()],
                 millis: 12_000,
                 usage,
             },
@@ -218,7 +224,7 @@ mod tests {
         waiting for claude, 1 h: limit
         agent changed from claude to codex: limit
         warning: the branch has changed
-        1.2 passed (attempt 3, 12 s, abc1234, 48.2k tokens, $0.31, unverified), changed outside its files: b.rs
+        1.2 passed (attempt 3, 12 s, abc1234, 48.2k tokens, $0.31, unverified), changed outside its files: b.rs, changed tests/b.rs, which its check runs
         run ended: blocked: 1.3 failed 5 times, 2 of 12 tasks done, 1 h 2 min
         "#);
     }

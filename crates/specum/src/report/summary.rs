@@ -242,6 +242,11 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
     if !summary.unticked.is_empty() {
         rows.push(("opened", attempt::told(&summary.unticked), Tone::Wary));
     }
+    for proofs in &summary.proofs {
+        let text =
+            format!("{} changed {}, which its check runs", proofs.task, listed(&proofs.files));
+        rows.push(("proof", text, Tone::Wary));
+    }
     if !summary.by_person.is_empty() {
         let text = format!("{}: ticked by you, not checked", listed(&summary.by_person));
         rows.push(("unverified", text, Tone::Wary));

@@ -15,7 +15,7 @@ use specum_core::journal::Entry;
 use specum_core::machine::Due;
 use specum_core::prompt;
 use specum_core::run::{After, Slot};
-use specum_core::tasks::Check;
+use specum_core::tasks;
 use specum_core::verify::{Ended as HowItEnded, Role};
 
 use super::beside::changed_in;
@@ -139,7 +139,7 @@ impl Executor<'_> {
 
     /// Runs the command of a `[VERIFY]` task.
     fn check_alone(&self, opened: &Opened, began: Instant) -> Result<Checked, RunError> {
-        if !matches!(self.workspace.check_of(opened)?, Some(Check::Command { .. })) {
+        if self.workspace.commands_of(opened)?.is_empty() {
             return Ok(Checked::Failed(None));
         }
         let (task, attempt) = (opened.key.clone(), opened.attempt);
@@ -301,10 +301,8 @@ impl Executor<'_> {
 
     pub(super) fn tell_check(&self, opened: &Opened, integrated: bool) {
         // A journal that cannot be read is told by whoever needs it next.
-        let command = match self.workspace.check_of(opened) {
-            Ok(Some(Check::Command { command, .. })) => Some(command),
-            _ => None,
-        };
+        let commands = self.workspace.commands_of(opened).unwrap_or_default();
+        let command = (!commands.is_empty()).then(|| tasks::joined(&commands));
         self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
     }
 
@@ -324,6 +322,7 @@ impl Executor<'_> {
                 commit: judged.commit.clone(),
                 unverified: judged.verdict.unverified,
                 outside: judged.verdict.outside.clone(),
+                proofs: judged.verdict.proofs.clone(),
                 millis,
                 usage,
             }

@@ -15,7 +15,7 @@ use specum_core::event::{Outcome, RunEvent};
 use specum_core::plan;
 use specum_core::state::State;
 use specum_core::summary::Summary;
-use specum_core::tasks::{Mode, TaskFile, TaskKey};
+use specum_core::tasks::{self, Mode, Program, TaskFile, TaskKey};
 use specum_core::verify::Layer;
 
 use crate::world::World;
@@ -58,13 +58,13 @@ fn fenced(text: &str) -> Vec<(String, String)> {
 
 #[test]
 fn every_example_of_the_task_format_is_read_as_the_page_says() {
-    let mut tasks = String::new();
+    let mut example = String::new();
     let mut compared = 0;
     for (info, content) in fenced(&document("docs/task-format.md")) {
-        let file = TaskFile::scan(tasks.as_bytes());
+        let file = TaskFile::scan(example.as_bytes());
         match info.as_str() {
             "tasks" => {
-                tasks = content;
+                example = content;
                 continue;
             }
             "scan" => {
@@ -77,14 +77,28 @@ fn every_example_of_the_task_format_is_read_as_the_page_says() {
                     };
                     format!("{mark} {} {mode} {}\n", task.name(), task.title)
                 });
-                assert_eq!(lines.collect::<String>(), content, "{tasks}");
+                assert_eq!(lines.collect::<String>(), content, "{example}");
             }
             "next" => {
                 let unit =
                     plan::next(&file, &plan::Scope::all(plan::DEFAULT_MAX_PARALLEL), |_| false);
                 let names: Vec<String> =
                     unit.tasks().iter().map(|&n| file.tasks[n].name()).collect();
-                assert_eq!(names.join(" ") + "\n", content, "{tasks}");
+                assert_eq!(names.join(" ") + "\n", content, "{example}");
+            }
+            "checks" => {
+                // Whatever has no dot in its name is a program there.
+                let lookup = |name: &str| match name.contains('.') {
+                    true => Program::Missing,
+                    false => Program::Found,
+                };
+                let lines = file.tasks.iter().map(|task| {
+                    let check = file.fields(task).verify.expect("each has a Verify");
+                    let commands = tasks::shown(&check.commands(&lookup)).replace('\n', "; ");
+                    let commands = if commands.is_empty() { "nothing".into() } else { commands };
+                    format!("{} {commands}\n", task.name())
+                });
+                assert_eq!(lines.collect::<String>(), content, "{example}");
             }
             other => panic!("what is a block `{other}`?"),
         }
@@ -201,6 +215,7 @@ fn every_event() -> Vec<RunEvent> {
             commit: Some("8c1f0d2b7a9e4c55d0e3b1a2f4c6d8e0a1b2c3d4".into()),
             unverified: false,
             outside: vec!["Cargo.lock".into()],
+            proofs: vec!["tests/parser.rs".into()],
             millis: 95_000,
             usage,
         },

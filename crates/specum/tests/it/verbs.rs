@@ -3,6 +3,7 @@
 /// `implement`, `next`, `finish`: from a plan to its commits.
 mod killed;
 mod meddling;
+mod verify;
 mod work;
 
 /// `fail`, and the briefs of `next`.
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 use crate::world::World;
 
 const TWO: &str = "- [x] 1.1 First\n- [ ] 1.2 Second\n";
-const COMPLETE: &str = "- [ ] 1.1 a\n  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `true`\n  - **Commit**: None\n";
+const COMPLETE: &str = "- [ ] 1.1 a\n  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `test -d specs`\n  - **Commit**: None\n";
 
 /// Two roots, with `twin` in both.
 fn twins() -> World {
@@ -198,7 +199,9 @@ fn status_without_a_loop_says_how_to_start_one() {
 #[test]
 fn check_points_at_lines_and_fails_on_errors_only() {
     let world = World::with_tasks(COMPLETE);
-    assert_eq!(world.specum(&["check"]).exits(0).stdout, "1 tasks, 0 errors, 0 warnings\n");
+    let call = world.specum(&["check"]);
+    let check = "./specs/test-spec/tasks.md:1: check: 1.1 by `test -d specs`\n";
+    assert_eq!(call.exits(0).stdout, format!("{check}1 tasks, 0 errors, 0 warnings\n"));
     world.write("specs/test-spec/tasks.md", "- [ ] 1.1 a\n- [ ] 1.1 b\n");
     let call = world.specum(&["check"]);
     call.exits(1);

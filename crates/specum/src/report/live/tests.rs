@@ -71,6 +71,7 @@ fn at_work(columns: u16) -> Screen {
                 commit: Some("abc1234def".into()),
                 unverified: false,
                 outside: Vec::new(),
+                proofs: Vec::new(),
                 millis: 95_000,
                 usage,
             },

@@ -7,8 +7,8 @@ use specum_core::machine::{self, Due, Event, Start, Step};
 use specum_core::plan::{Scope, Unit};
 use specum_core::state::{State, TaskResult};
 use specum_core::summary::AttemptResult;
-use specum_core::tasks::{Check, Found, TaskFile};
-use specum_core::verify::{self, CheckRun, CommitRun, Ended, Evidence, Verdict};
+use specum_core::tasks::{Expectation, Found, Program, TaskFile};
+use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Ended, Evidence, Verdict};
 
 use super::agents::Act;
 use super::disk::{self, Died};
@@ -225,20 +225,21 @@ impl World {
                 let failure =
                     verify::Failure { layer: verify::Layer::Signal, message: why.clone() };
                 let failures = vec![failure];
-                return Ok(Verdict { failures, unverified: true, outside: Vec::new() });
+                return Ok(Verdict::failed(failures));
             }
         };
         let works = act.is_good_work() && !conflict;
-        let check = match opened.fields().verify {
-            Some(Check::Command { command, expect }) => CheckRun::Ran {
-                command,
+        let commands = opened.fields().verify.map(|check| check.commands(&|_| Program::Found));
+        let check = CheckRun::of(commands.unwrap_or_default(), |command| {
+            let wanted = command.expect.as_ref().filter(|_| works);
+            CommandRun {
                 ended: Ended::Code(i32::from(!works)),
                 output: String::new(),
-                stdout: expect.iter().filter(|_| works).map(|wanted| wanted.0.clone()).collect(),
-                expect,
-            },
-            _ => CheckRun::Unverified,
-        };
+                stdout: wanted.map(Expectation::example).unwrap_or_default(),
+                cut: false,
+                command,
+            }
+        });
         let has_check = check != CheckRun::Unverified;
         let verdict = verify::judge(&Evidence {
             role: opened.role,
@@ -248,6 +249,7 @@ impl World {
             check,
             files: &[],
             changed: &[],
+            proofs: &[],
             commit: CommitRun::NotApplicable,
         });
         let deserved = match act {
@@ -289,7 +291,7 @@ impl World {
         let reason = "the commit was refused".to_owned();
         let failures =
             vec![verify::Failure { layer: verify::Layer::Uncommitted, message: reason.clone() }];
-        let verdict = Verdict { failures, unverified: false, outside: Vec::new() };
+        let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
         let entry = entry(opened, AttemptResult::Failed, &verdict);
         let found = file.find(&opened.key);
         let (Some(state), Found::Same(index) | Found::Retitled(index)) = (self.state(), found)
@@ -338,6 +340,7 @@ fn opening(state: &State, file: &TaskFile<'_>, index: usize) -> Entry {
         attempt: state.result_of(index, &task.name()).map_or(1, TaskResult::next_attempt),
         head: Some("h".into()),
         block: String::from_utf8_lossy(file.block(task)).into_owned(),
+        block_bytes: None,
         dirty: Default::default(),
         branch: None,
         ticks: file.ticks(),
@@ -356,6 +359,7 @@ fn entry(opened: &Opened, result: AttemptResult, verdict: &Verdict) -> Entry {
             changed: Vec::new(),
             to_commit: true,
             outside: Vec::new(),
+            proofs: Vec::new(),
             unticked: Vec::new(),
             output,
             millis: 1,

@@ -59,9 +59,9 @@ fn a_check_may_need_a_shell() {
 
 #[test]
 fn a_check_that_does_not_exist_fails_with_the_shells_words() {
-    let world = verified_by("no-such-program --all");
+    let world = verified_by("./no-such-program --all");
     let said = world.finish("1.1", "TASK_COMPLETE");
-    assert!(said.exits(1).stdout.contains("`no-such-program --all` ended with code 127"));
+    assert!(said.exits(1).stdout.contains("`./no-such-program --all` ended with code 127"));
     assert!(said.stdout.contains("not found"), "{}", said.stdout);
     goes_on(&world);
 }
