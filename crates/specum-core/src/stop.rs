@@ -32,6 +32,8 @@ pub struct Scene<'a> {
     pub memory: &'a Memory,
     /// The host's process.
     pub host: Option<&'a Process>,
+    /// The time, in RFC 3339.
+    pub now: &'a str,
     /// Who holds the spec, as this session asks.
     pub holder: &'a Holder,
     /// How many tasks of a group run at once.
@@ -117,7 +119,11 @@ impl Scene<'_> {
     fn claimed_memory(&self, guard: Guard) -> Memory {
         let session_id = self.session().to_owned();
         Memory {
-            owner: Some(Owner::Session { session_id, process: self.host.cloned() }),
+            owner: Some(Owner::Session {
+                session_id,
+                process: self.host.cloned(),
+                seen: Some(self.now.to_owned()),
+            }),
             released: None,
             guard,
             ..self.memory.clone()

@@ -248,7 +248,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if cause.downcast_ref::<WrongCall>().is_some() {
             return exit::USAGE;
         }
-        if let Some(RunError::Held { .. } | RunError::TreeInUse) = cause.downcast_ref() {
+        if let Some(RunError::Held { .. } | RunError::TreeInUse { .. }) = cause.downcast_ref() {
             return exit::BUSY;
         }
         if cause.downcast_ref::<NotHere>().is_some() {

@@ -11,7 +11,7 @@ use specum_core::brief::Marker;
 use specum_core::hook::{Input, Output};
 use specum_core::journal::{Changes, Entry, Record, StateChange};
 use specum_core::line;
-use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::owner::{Asker, Holder};
 use specum_core::prompt;
 use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
@@ -20,7 +20,6 @@ use super::{active_spec, log};
 use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
 use crate::files;
 use crate::owner;
-use crate::process;
 use crate::project::{Project, Spec};
 use crate::store::StoreError;
 
@@ -166,13 +165,15 @@ fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(),
     written.map_err(said)
 }
 
-/// The state with this session as its owner, unless it is that already.
+/// The state with this session as its owner, unless it says so already. A
+/// session that was resumed has another process, and one that nobody can see is
+/// alive as long as it acts.
 fn claimed(mut state: State, session: Option<&str>) -> Option<State> {
-    let session_id = session?.to_owned();
-    if state.owner.as_ref().is_some_and(|owner| owner.is_session(&session_id)) {
+    let owner = owner::session(session?);
+    if state.owner.as_ref().is_some_and(|before| owner::is_up_to_date(before, &owner)) {
         return None;
     }
-    state.owner = Some(Owner::Session { session_id, process: process::host() });
+    state.owner = Some(owner);
     Some(state)
 }
 
