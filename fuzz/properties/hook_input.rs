@@ -54,6 +54,7 @@ fn a_stuck_session_is_let_go(
             last_message: input.last_message.as_deref(),
             memory: &memory,
             host: None,
+            now: "2026-01-01T00:00:00Z",
             holder: &holder,
             max_parallel: 5,
             stake: stop::Stake::Unclaimed,

@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn memory_survives_and_nonsense_is_forgotten() {
         let memory = Memory {
-            owner: Some(Owner::Session { session_id: "s".into(), process: None }),
+            owner: Some(Owner::Session { session_id: "s".into(), process: None, seen: None }),
             guard: Guard {
                 session_id: "s".into(),
                 fingerprint: "f".into(),

@@ -2,12 +2,16 @@
 //!
 //! The state file may name an owner, and so may the hooks' memory. [`Holder::of`]
 //! is the only place that decides what this means for somebody who asks. No
-//! decision depends on how an owner is described in a message.
+//! decision depends on how an owner is described in a message. Whether an owner
+//! is alive is decided by [`Owner::is_alive`].
+
+mod liveness;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::liveness::{BEAT, BEAT_IS_OLD, Beat, PidSpace, SESSION_IS_SILENT, Witness};
 use crate::guard::Memory;
 use crate::state::State;
 
@@ -23,6 +27,10 @@ pub enum Owner {
         /// The host's process, when it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         process: Option<Process>,
+        /// When the session last did something, in RFC 3339; not recorded by
+        /// older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<String>,
     },
     /// A `specum run`.
     Runner {
@@ -39,6 +47,21 @@ pub struct Process {
     /// When it started, in the kernel's own count; empty where unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub started: String,
+    /// Where its number counts; not recorded by older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<PidSpace>,
+}
+
+/// In words: the number, and the host where that is known.
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.space {
+            Some(PidSpace { host, .. }) if !host.is_empty() => {
+                write!(f, "process {} on {host}", self.pid)
+            }
+            _ => write!(f, "process {}", self.pid),
+        }
+    }
 }
 
 impl Owner {
@@ -58,7 +81,7 @@ impl Owner {
     /// The owner in words, for messages.
     pub fn description(&self) -> String {
         match self {
-            Owner::Runner { process } => format!("`specum run` (process {})", process.pid),
+            Owner::Runner { process } => format!("`specum run` ({process})"),
             Owner::Session { session_id, .. } => format!("session {session_id}"),
         }
     }
@@ -153,11 +176,11 @@ mod tests {
     use super::*;
 
     fn session(id: &str) -> Owner {
-        Owner::Session { session_id: id.into(), process: None }
+        Owner::Session { session_id: id.into(), process: None, seen: None }
     }
 
     fn process(pid: u32) -> Process {
-        Process { pid, started: "7".into() }
+        Process { pid, started: "7".into(), space: None }
     }
 
     fn runner(pid: u32) -> Owner {

@@ -33,6 +33,8 @@ pub struct Scene<'a> {
     pub memory: &'a Memory,
     /// The host's process.
     pub host: Option<&'a Process>,
+    /// The time, in RFC 3339.
+    pub now: &'a str,
     /// Who holds the spec, as this session asks.
     pub holder: &'a Holder,
     /// How many tasks of a group run at once.
@@ -141,7 +143,8 @@ impl Scene<'_> {
     /// The memory with this session as the owner.
     fn claimed_memory(&self, guard: Guard) -> Memory {
         let session_id = self.session().to_owned();
-        let blocked = Owner::Session { session_id, process: self.host.cloned() };
+        let seen = Some(self.now.to_owned());
+        let blocked = Owner::Session { session_id, process: self.host.cloned(), seen };
         // A loop of ours is held by asking for its work, not by being blocked.
         let owner = match self.stake {
             Stake::Unclaimed => Some(blocked),

@@ -232,6 +232,12 @@ impl Workspace {
         }
     }
 
+    /// Nobody opens an attempt beside a run: it would be worked twice.
+    pub fn refuse_while_a_run_works(&self) -> Result<(), AttemptError> {
+        let state = self.store.read_state().and_then(Result::ok);
+        state.map_or(Ok(()), |state| self.refuse_beside_a_run(&state))
+    }
+
     /// The open attempt at a task that a person names.
     pub fn opened(&self, address: &str) -> Result<Opened, AttemptError> {
         let view = self.store.read()?;

@@ -36,7 +36,7 @@ use serde_json::json;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
-use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::owner::{Asker, Holder};
 use specum_core::tasks::{self, Shell};
 
 use crate::attempt::{AttemptError, Workspace};
@@ -272,7 +272,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if cause.downcast_ref::<WrongCall>().is_some() {
             return exit::USAGE;
         }
-        if let Some(RunError::Held { .. } | RunError::TreeInUse) = cause.downcast_ref() {
+        if let Some(RunError::Held { .. } | RunError::TreeInUse { .. }) = cause.downcast_ref() {
             return exit::BUSY;
         }
         if cause.downcast_ref::<NotHere>().is_some() {
@@ -407,8 +407,7 @@ fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
     let Some(state) = view.state.as_ref() else { return Ok(()) };
     let holder = owner::holder(&workspace.store, Some(state), Asker::Session(&session));
     if holder == Holder::Nobody {
-        let owner = Owner::Session { session_id: session.clone(), process: process::host() };
-        let step = machine::step(state, &view.file(), Event::Hold(owner));
+        let step = machine::step(state, &view.file(), Event::Hold(owner::session(&session)));
         locked.write_step(Entry::Held { session: session.clone() }, &step)?;
     }
     if holder.other().is_none() {

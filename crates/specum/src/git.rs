@@ -30,13 +30,15 @@ const BOUNDS: Bounds = Bounds {
 const BUSY_TRIES: u32 = 8;
 
 /// specum's own files, which never enter a commit nor `git status`.
-const OWN_FILES: [&str; 10] = [
+const OWN_FILES: [&str; 12] = [
     ".current-spec",
     ".ralph-state.json",
     ".ralph-hook.json",
     ".ralph-journal.jsonl",
     ".ralph.lock",
     ".ralph-check.lock",
+    ".ralph-run.lock",
+    ".ralph-beat",
     ".ralph-tmp-*",
     ".progress-task-*.md",
     ".specum-trash/",

@@ -20,13 +20,14 @@ use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::ledger::Ledger;
-use specum_core::owner::{Asker, Owner};
+use specum_core::owner::Asker;
 use specum_core::prompt::{self, Spec as PromptSpec};
 use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskFile};
 
 use crate::attempt::{review, take_back};
+use crate::clock;
 use crate::files;
 use crate::owner;
 use crate::process;
@@ -232,7 +233,7 @@ fn decide(
     let host = process::host();
     // A host that names no session has one all the same: the one without a name.
     let asker = Asker::Session(input.session_id.as_deref().unwrap_or_default());
-    let holder = owner::holder_by(state.as_ref().ok(), memory, asker);
+    let holder = owner::holder_at_stop(store, state.as_ref().ok(), memory, asker);
     Some(stop::decide(&Scene {
         input,
         spec: PromptSpec { name: &spec.name, path: &spec.shown },
@@ -241,6 +242,7 @@ fn decide(
         last_message: last_message.as_deref(),
         memory,
         host: host.as_ref(),
+        now: &clock::now().to_string(),
         holder: &holder,
         max_parallel: project.settings.max_parallel,
         stake,
@@ -301,9 +303,8 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
     }
     let (_, spec) = active_spec(&input.cwd)?;
     let store = Store::of(&spec);
-    let mut memory = store.read_memory();
     if input.source.as_deref() == Some("clear") {
-        memory = take_over_cleared(input, &store, memory);
+        take_over_cleared(input, &store);
     }
     let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
     let file = TaskFile::scan(&tasks);
@@ -320,7 +321,7 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
         None => None,
     };
     let asker = Asker::session_or_person(input.session_id.as_deref());
-    let holder = owner::holder_by(state.as_ref(), &memory, asker);
+    let holder = owner::holder(&store, state.as_ref(), asker);
     let named = PromptSpec { name: &spec.name, path: &spec.shown };
     Some(prompt::session_note(named, state.as_ref(), &file, &holder))
 }
@@ -339,29 +340,21 @@ fn break_off_calls(input: &Input) {
 }
 
 /// The session that a `/clear` opens goes on with what that `/clear` released.
-fn take_over_cleared(input: &Input, store: &Store, memory: Memory) -> Memory {
-    let host = process::host();
-    let (Some(released), Some(session_id)) = (&memory.released, &input.session_id) else {
-        return memory;
-    };
-    let same_host = match (&released.process, &host) {
-        (Some(before), Some(now)) => before == now,
+fn take_over_cleared(input: &Input, store: &Store) {
+    let memory = store.read_memory();
+    let (Some(released), Some(session_id)) = (&memory.released, &input.session_id) else { return };
+    let same_host = match (&released.process, process::host()) {
+        (Some(before), Some(now)) => *before == now,
         _ => true,
     };
     // A loop of ours is worked on by those who ask for it, not by whoever comes
     // after them.
     if !same_host || memory.owner.is_some() || store.journal_path().exists() {
-        return memory;
+        return;
     }
-    let owner = Owner::Session { session_id: session_id.clone(), process: host };
-    let after = Memory { owner: Some(owner), ..Memory::default() };
-    match store.write_memory(&memory, &after) {
-        Ok(true) => after,
-        Ok(false) => memory,
-        Err(error) => {
-            log(&error.to_string());
-            memory
-        }
+    let after = Memory { owner: Some(owner::session(session_id)), ..Memory::default() };
+    if let Err(error) = store.write_memory(&memory, &after) {
+        log(&error.to_string());
     }
 }
 

@@ -37,8 +37,10 @@ pub(crate) enum Strength {
 
 /// What the system knows about a process that has not ended.
 pub(crate) struct Stat {
-    pub(crate) name: String,
+    /// `None` where the system does not tell.
+    pub(crate) name: Option<String>,
     pub(crate) parent: u32,
-    /// Tells it from a later process with the same number.
+    /// Tells it from a later process with the same number; empty where the
+    /// system does not tell.
     pub(crate) started: String,
 }

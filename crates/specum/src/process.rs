@@ -14,11 +14,11 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use specum_core::state::Process;
+use specum_core::owner::{PidSpace, Process};
 use specum_core::tasks::{Command as CheckCommand, Program, Shell};
 use specum_core::verify::Ended;
 
@@ -238,28 +238,50 @@ fn drain(
     });
 }
 
-/// Whether a process is still the one that was recorded.
-pub fn is_alive(process: &Process) -> bool {
+/// Whether a process of this [`space`] is still the one that was recorded;
+/// `None` where a number does not prove it.
+pub fn is_alive(process: &Process) -> Option<bool> {
     match start_of(process.pid) {
-        Some(started) => process.started.is_empty() || started == process.started,
-        None => false,
+        None => os::ENDS_ARE_SEEN.then_some(false),
+        // A later process may have the same number.
+        Some(started) if started.is_empty() => None,
+        Some(started) => Some(process.started.is_empty() || started == process.started),
     }
 }
 
 /// This process.
 pub fn me() -> Process {
     let pid = std::process::id();
-    Process { pid, started: start_of(pid).unwrap_or_default() }
+    let space = Some(space().clone());
+    Process { pid, started: start_of(pid).unwrap_or_default(), space }
 }
 
-/// The host that started this hook. Hosts run hooks directly or through a
-/// shell; the shell is gone before anybody asks for it again.
+/// Where the numbers of the processes that we see count. It stays what it was
+/// when we started, even if the host is given another name: a run must know
+/// itself again.
+pub fn space() -> &'static PidSpace {
+    static SPACE: OnceLock<PidSpace> = OnceLock::new();
+    SPACE.get_or_init(|| PidSpace {
+        host: os::host_name(),
+        boot: os::boot(),
+        namespace: os::pid_namespace(),
+    })
+}
+
+/// The host that started this hook, if it can be told.
 pub fn host() -> Option<Process> {
-    let mut pid = os::parent_of_self()?;
+    host_from(os::parent_of_self()?, os::stat)
+}
+
+/// Hosts run hooks directly or through a shell; the shell is gone before anybody
+/// asks for it again. So where processes have no names, none is better than one
+/// that may be a shell.
+fn host_from(parent: u32, stat: impl Fn(u32) -> Option<os::Stat>) -> Option<Process> {
+    let mut pid = parent;
     for _ in 0..3 {
-        let os::Stat { name, parent, started } = os::stat(pid)?;
-        if !matches!(name.as_str(), "sh" | "bash" | "dash" | "zsh") {
-            return Some(Process { pid, started });
+        let os::Stat { name, parent, started } = stat(pid)?;
+        if !matches!(name?.as_str(), "sh" | "bash" | "dash" | "zsh") {
+            return Some(Process { pid, started, space: Some(space().clone()) });
         }
         pid = parent;
     }
@@ -306,13 +328,13 @@ mod tests {
     fn printed(run: &Run) -> Vec<Process> {
         let text = String::from_utf8_lossy(&run.stdout);
         let numbers = text.split_whitespace().map(|pid| pid.parse().expect("a number"));
-        numbers.map(|pid| Process { pid, started: String::new() }).collect()
+        numbers.map(|pid| Process { pid, started: String::new(), space: None }).collect()
     }
 
     /// Returns once a process is gone.
     fn is_gone_soon(process: &Process) {
         let end = Instant::now() + 2 * SOON;
-        while is_alive(process) {
+        while is_alive(process) == Some(true) {
             assert!(Instant::now() < end, "process {} lives on", process.pid);
             thread::sleep(Duration::from_millis(1));
         }
@@ -339,7 +361,7 @@ mod tests {
         assert!(run.succeeded());
         let [inside, outside] = printed(&run).try_into().unwrap();
         is_gone_soon(&inside);
-        assert!(is_alive(&outside));
+        assert_eq!(is_alive(&outside), Some(true));
         let pid = rustix::process::Pid::from_raw(i32::try_from(outside.pid).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
@@ -354,14 +376,28 @@ mod tests {
 
     #[test]
     fn a_process_is_alive_until_it_ends() {
-        let me = Process { pid: std::process::id(), started: String::new() };
-        assert!(is_alive(&me));
-        assert!(
-            !is_alive(&Process { started: "1".into(), ..me }) || cfg!(not(target_os = "linux"))
-        );
+        let me = me();
+        // Elsewhere a number that is taken does not say by whom.
+        let known = cfg!(target_os = "linux");
+        assert_eq!(is_alive(&me), known.then_some(true));
+        let before = Process { started: "1".into(), ..me };
+        assert_eq!(is_alive(&before), known.then_some(false));
         let mut child = Command::new("true").spawn().unwrap();
-        let gone = Process { pid: child.id(), started: String::new() };
+        let gone = Process { pid: child.id(), started: String::new(), space: None };
         child.wait().unwrap();
-        assert!(!is_alive(&gone));
+        assert_eq!(is_alive(&gone), Some(false));
+    }
+
+    #[test]
+    fn the_host_is_behind_the_shell_and_nobody_where_processes_have_no_names() {
+        let stat = |pid: u32| {
+            let name = if pid == 9 { "sh" } else { "node" };
+            Some(os::Stat { name: Some(name.into()), parent: 8, started: "5".into() })
+        };
+        let host = host_from(9, stat).unwrap();
+        assert_eq!((host.pid, host.started.as_str()), (8, "5"));
+        assert_eq!(host.space.as_ref(), Some(space()));
+        let unseen = |_| Some(os::Stat { name: None, parent: 0, started: String::new() });
+        assert_eq!(host_from(9, unseen), None);
     }
 }

@@ -15,26 +15,29 @@
 mod beside;
 mod dispatcher;
 mod executor;
+mod pulse;
 mod recover;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Sender, TrySendError};
 use std::thread;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use specum_core::agent::{Agent, Report, Sign};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
-use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::owner::{Asker, Holder, Owner, Process};
 use specum_core::run::{After, Patience, Slot};
 use specum_core::tasks::TaskKey;
 use thiserror::Error;
 
+use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Workspace};
-use crate::files::FileError;
+use crate::files::{self, FileError};
 use crate::git::GitError;
 use crate::logs;
 use crate::owner;
@@ -94,10 +97,14 @@ pub enum RunError {
     },
     /// Another run works in the same tree.
     #[error(
-        "another `specum run` works in this tree, on another spec; wait for its end, or run in a \
-         git worktree of its own"
+        "another `specum run` works in this tree{}; wait for its end, or run in a git worktree of \
+         its own",
+        .by.as_ref().map(|by| format!(", {by}")).unwrap_or_default()
     )]
-    TreeInUse,
+    TreeInUse {
+        /// On which spec, and as which process, where that is known.
+        by: Option<String>,
+    },
     /// An attempt has ended of which the journal knows nothing, again.
     #[error(
         "the journal knows nothing of the attempt at task {0} that has just ended, twice in a row: \
@@ -113,6 +120,16 @@ pub enum RunError {
         output: String,
     },
 }
+
+/// What a run writes into the lock of a work tree, for those it keeps out.
+#[derive(Serialize, Deserialize)]
+struct TreeUser {
+    spec: String,
+    process: Process,
+}
+
+/// The longest note in the lock of a tree worth reading.
+const MAX_NOTE: u64 = 64 * 1024;
 
 /// How many messages may wait for the dispatcher before whoever sends them
 /// does: an agent that floods us is held up, not kept in memory.
@@ -204,7 +221,7 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
-    let _alone = claim(workspace, options)?;
+    let _claim = claim(workspace, options)?;
     let worked = work(workspace, options, reporter, began);
     let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
@@ -229,8 +246,14 @@ pub fn run(
     outcome
 }
 
+/// What keeps others away as long as a run works.
+struct Claim {
+    _pulse: Pulse,
+    _alone: Option<Lock>,
+}
+
 /// Makes the spec ours, and the tree fit to be worked in.
-fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunError> {
+fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let me = process::me();
     if let Holder::Other(owner) =
@@ -246,6 +269,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunEr
         }
     }
     let alone = alone_in_tree(workspace)?;
+    let pulse = Pulse::start(workspace, &me)?;
     if let Ok(git) = &workspace.git {
         // No agent can mend that, and each would use up its attempts.
         git.refuse_without_identity()?;
@@ -259,19 +283,44 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Option<Lock>, RunEr
     if ready.is_err() {
         release(workspace, "not begun".into(), 0, Instant::now())?;
     }
-    ready.map(|()| alone)
+    ready.map(|()| Claim { _pulse: pulse, _alone: alone })
 }
 
-/// Keeps the runs of other specs out of this work tree: nobody could tell what
+/// Keeps other runs out of this work tree, also those of other specs: nobody could tell what
 /// their agents change from what ours do, and each would commit, or put away,
 /// the other's work.
 fn alone_in_tree(workspace: &Workspace) -> Result<Option<Lock>, RunError> {
     let Ok(git) = &workspace.git else { return Ok(None) };
-    match store::lock_now(&git.run_lock()?) {
-        Ok(lock) => Ok(Some(lock)),
-        Err(StoreError::Busy { .. }) => Err(RunError::TreeInUse),
+    let path = git.run_lock()?;
+    let spec = workspace.spec.name.clone();
+    match store::lock_now(&path) {
+        Ok(mut lock) => {
+            let note = serde_json::to_vec(&TreeUser { spec, process: process::me() });
+            // Without it others are told less.
+            let _ = lock.note(&note.expect("plain data is JSON"));
+            Ok(Some(lock))
+        }
+        Err(StoreError::Busy { .. }) => Err(match tree_user(&path) {
+            Some(TreeUser { spec: other, process }) if other == spec => {
+                AttemptError::Held { spec, by: Owner::Runner { process }.description() }.into()
+            }
+            other => {
+                let by = other.map(|user| format!("on {} ({})", user.spec, user.process));
+                RunError::TreeInUse { by }
+            }
+        }),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Who works in a tree, if its lock tells. A run that was killed has left its
+/// note, and the next one may not have written its own yet.
+fn tree_user(lock: &Path) -> Option<TreeUser> {
+    let note = files::read(lock, MAX_NOTE).ok()?;
+    let user: TreeUser = serde_json::from_slice(&note).ok()?;
+    let is_here = user.process.space.as_ref() == Some(process::space());
+    let is_gone = is_here && process::is_alive(&user.process) == Some(false);
+    (!is_gone).then_some(user)
 }
 
 /// Deletes the logs of a spec that is about to be deleted itself.
@@ -351,7 +400,7 @@ fn release(
     let view = locked.read()?;
     let entry = Entry::RunEnded { outcome, millis: millis_since(began) };
     match &view.state {
-        Some(state) if owner::is_this_run(&workspace.store, state) => {
+        Some(state) if owner::is_this_run(state) => {
             let event = Event::Release { millis: uncharged };
             locked.write_step(entry, &machine::step(state, &view.file(), event))?;
         }

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use specum_core::guard::Memory;
 use specum_core::journal::Record;
+use specum_core::owner::Beat;
 use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::TaskFile;
 use thiserror::Error;
@@ -35,6 +36,10 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
 const MAX_PART: u64 = 256 * 1024;
 /// How long a check may keep others waiting: a batch of them.
 const CHECK_PATIENCE: Duration = Duration::from_secs(3000);
+/// How long a run waits for those who look whether there is one.
+const RUN_PATIENCE: Duration = Duration::from_secs(1);
+/// The longest beat worth reading.
+const MAX_BEAT: u64 = 64 * 1024;
 /// How long a writer that does not rename may take to finish its file.
 const TORN_WRITE: Duration = Duration::from_secs(2);
 
@@ -152,6 +157,16 @@ impl Store {
         self.dir.join(".ralph-hook.json")
     }
 
+    /// `.ralph-run.lock`: held by a `specum run` for as long as it works.
+    fn run_lock_path(&self) -> PathBuf {
+        self.dir.join(".ralph-run.lock")
+    }
+
+    /// `.ralph-beat`.
+    fn beat_path(&self) -> PathBuf {
+        self.dir.join(".ralph-beat")
+    }
+
     fn part_path(&self, index: usize) -> PathBuf {
         self.dir.join(part_name(index))
     }
@@ -247,6 +262,34 @@ impl Store {
     /// Waits until no other check of this spec runs, and keeps others waiting.
     pub fn check_turn(&self) -> Result<Lock, StoreError> {
         lock::acquire_within(&self.dir.join(".ralph-check.lock"), CHECK_PATIENCE)
+    }
+
+    /// Makes this process the only run of this spec. Whoever only looks whether
+    /// there is one holds the lock for a moment, which is waited for.
+    pub fn lock_for_run(&self) -> Result<Lock, StoreError> {
+        lock::acquire_within(&self.run_lock_path(), RUN_PATIENCE)
+    }
+
+    /// Whether a run holds its lock; `None` if that cannot be told.
+    pub fn is_run_locked(&self) -> Option<bool> {
+        lock::is_held(&self.run_lock_path())
+    }
+
+    /// The last beat of a run, if there is one.
+    pub fn read_beat(&self) -> Option<Beat> {
+        let bytes = files::read(&self.beat_path(), MAX_BEAT).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Lets others see that a run is alive. It may be lost when the power goes:
+    /// so is the run.
+    pub fn write_beat(&self, beat: &Beat) -> Result<(), FileError> {
+        files::write(&self.beat_path(), &serde_json::to_vec(beat).expect("plain data is JSON"))
+    }
+
+    /// Lets others see that the run has ended.
+    pub fn forget_beat(&self) -> Result<(), FileError> {
+        files::remove(&self.beat_path())
     }
 
     /// The records of the journal.

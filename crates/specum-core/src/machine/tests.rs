@@ -119,7 +119,7 @@ fn starting_again_moves_a_spent_cap_on() {
 
 /// As `specum run` starts a loop.
 fn by_run(max_global_iterations: Option<u64>) -> Event {
-    let process = state::Process { pid: 1, started: String::new() };
+    let process = state::Process { pid: 1, started: String::new(), space: None };
     let owner = Some(Owner::Runner { process });
     Event::Start(Start { owner, max_global_iterations, ..Start::default() })
 }

@@ -119,7 +119,8 @@ fn owners_are_read_and_written() {
     let mut state = State::new(1);
     state.owner = Some(Owner::Session {
         session_id: "s".into(),
-        process: Some(Process { pid: 7, started: "9".into() }),
+        process: Some(Process { pid: 7, started: "9".into(), space: None }),
+        seen: None,
     });
     let again = State::parse(&state.render()).unwrap();
     assert_eq!(again.owner, state.owner);

@@ -54,6 +54,7 @@ impl Stage {
             last_message: self.message,
             memory: &self.memory,
             host: None,
+            now: "2026-01-01T00:00:00Z",
             holder: &holder,
             max_parallel: 5,
             stake: self.stake,
@@ -92,8 +93,8 @@ fn tasks_that_remain_block() {
 #[test]
 fn the_ralph_loop_and_other_owners_are_left_alone() {
     assert!(Stage::with(|s| s.state().driver = Driver::RalphLoop).is_silent());
-    let other = Owner::Session { session_id: "other".into(), process: None };
-    let runner = Owner::Runner { process: Process { pid: 1, started: String::new() } };
+    let other = Owner::Session { session_id: "other".into(), process: None, seen: None };
+    let runner = Owner::Runner { process: Process { pid: 1, started: String::new(), space: None } };
     for owner in [other, runner] {
         for active in [false, true] {
             let mut stage = Stage::with(|s| {
@@ -133,7 +134,8 @@ fn the_first_blocked_session_claims_and_others_are_left_alone() {
 fn a_claim_of_the_owner_in_the_state_beats_the_memory() {
     let mut stage = Stage::new();
     stage.reason();
-    stage.state().owner = Some(Owner::Session { session_id: "second".into(), process: None });
+    stage.state().owner =
+        Some(Owner::Session { session_id: "second".into(), process: None, seen: None });
     assert!(stage.is_silent());
     stage.input.session_id = Some("second".into());
     assert!(!stage.is_silent());

@@ -382,7 +382,7 @@ impl Workspace {
                 let asker = Asker::Session(session);
                 owner::holder(&self.store, Some(state), asker).other().is_none()
             }
-            By::Run | By::OnTop => owner::is_this_run(&self.store, state),
+            By::Run | By::OnTop => owner::is_this_run(state),
         };
         is_allowed.then_some(()).ok_or_else(|| AttemptError::NotYours(self.spec.name.clone()))
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::json;
 use specum_core::journal::{Changes, Entry, StateChange};
-use specum_core::state::{Owner, Process};
+use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::tasks::TaskFile;
 
 use super::{print, print_json, project, spec, warn_if_held};
@@ -14,7 +14,7 @@ use crate::clock;
 use crate::exit;
 use crate::files;
 use crate::git::Git;
-use crate::process;
+use crate::owner;
 use crate::project::{Project, Spec};
 use crate::ralph_loop::{self, Dropped, LOOP_FILE};
 use crate::store::Store;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     files::remove(&store.memory_path())?;
     let loop_file = ralph_loop::end(&spec)?;
     let trash = if args.remove {
-        runner.as_ref().map_or(Ok(()), wait_for)?;
+        runner.as_ref().map_or(Ok(()), |runner| wait_for(&store, runner))?;
         Some(remove(&project, &spec)?)
     } else {
         None
@@ -121,20 +121,21 @@ fn report(spec: &Spec, store: &Store) -> serde_json::Value {
 }
 
 /// The run that works the spec, if one does.
-fn runner(store: &Store) -> Option<Process> {
-    match store.read_state()?.ok()?.owner? {
-        Owner::Runner { process } => Some(process).filter(process::is_alive),
-        Owner::Session { .. } => None,
+fn runner(store: &Store) -> Option<Owner> {
+    let state = store.read_state()?.ok()?;
+    match owner::holder(store, Some(&state), Asker::Person) {
+        Holder::Other(owner @ Owner::Runner { .. }) => Some(owner),
+        Holder::Nobody | Holder::Me | Holder::Other(Owner::Session { .. }) => None,
     }
 }
 
 /// A run that has lost its spec still puts away what its agents have left, and
 /// tells the journal.
-fn wait_for(runner: &Process) -> anyhow::Result<()> {
+fn wait_for(store: &Store, runner: &Owner) -> anyhow::Result<()> {
     let asked = Instant::now();
-    while process::is_alive(runner) {
+    while !owner::is_gone(store, runner) {
         if asked.elapsed() > RUN_ENDS {
-            bail!("`specum run` (process {}) does not end; nothing is moved", runner.pid);
+            bail!("{} does not end; nothing is moved", runner.description());
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -1,13 +1,13 @@
 use serde_json::json;
 use specum_core::machine::Start;
 use specum_core::prompt::{self, Spec};
-use specum_core::state::{Driver, Owner};
+use specum_core::state::Driver;
 
 use super::{next, print, print_json, workspace};
 use crate::attempt::Workspace;
 use crate::exit;
+use crate::owner;
 use crate::person::{self, Typed};
-use crate::process;
 use crate::ralph_loop::{self, Dropped, LOOP_FILE};
 use crate::session::{self, Note};
 
@@ -58,8 +58,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         ralph_loop::can_drive(&workspace.spec)?;
     }
     let session = session::current();
-    let owner =
-        session.clone().map(|session_id| Owner::Session { session_id, process: process::host() });
+    let owner = session.as_deref().map(owner::session);
     let view = workspace.start(Start {
         owner,
         max_task_iterations: args.max_task_iterations,

@@ -151,7 +151,8 @@ impl Journal {
         }
         if in_run {
             let state = self.store.read_state().and_then(Result::ok);
-            return state.and_then(|state| state.owner).as_ref().is_some_and(owner::is_gone);
+            let owner = state.and_then(|state| state.owner);
+            return owner.is_some_and(|owner| owner::is_gone(&self.store, &owner));
         }
         let last = self.records.iter().rev().find(|record| record.entry != Entry::Done);
         last.is_some_and(|record| matches!(record.entry, Entry::RunEnded { .. }))

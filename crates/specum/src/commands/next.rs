@@ -26,6 +26,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
+    workspace.refuse_while_a_run_works()?;
     hold_for_session(&workspace)?;
     // A verdict that a host's time limit cut off.
     workspace.judge_reported(By::Verb)?;

@@ -15,14 +15,13 @@ use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::prompt;
-use specum_core::state::Phase;
+use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{Lookup, log, lookup};
 use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
 use crate::files;
 use crate::owner;
-use crate::process;
 use crate::project::{Project, Spec};
 use crate::session::Note;
 use crate::store::StoreError;
@@ -247,10 +246,14 @@ fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(),
         }
     }
     let view = locked.read().map_err(said)?;
-    let session_id = input.session_id.clone().filter(|_| !is_mine);
-    let written = match (&view.state, session_id) {
-        (Some(state), Some(session_id)) => {
-            let owner = Owner::Session { session_id, process: process::host() };
+    // A session that was resumed has another process, and one that nobody can
+    // see is alive as long as it acts.
+    let me = input.session_id.as_deref().map(owner::session);
+    let is_known = |state: &State, me: &Owner| {
+        state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(known, me))
+    };
+    let written = match (&view.state, me) {
+        (Some(state), Some(owner)) if !is_known(state, &owner) => {
             let step = machine::step(state, &view.file(), Event::Hold(owner));
             locked.write_step(entry, &step)
         }

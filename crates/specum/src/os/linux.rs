@@ -27,10 +27,21 @@ pub(crate) fn stat(process: u32) -> Option<Stat> {
     // A zombie has ended; only its number is still taken.
     (*fields.first()? != "Z").then_some(())?;
     Some(Stat {
-        name: name.to_owned(),
+        name: Some(name.to_owned()),
         parent: fields.get(1)?.parse().ok()?,
         started: (*fields.get(19)?).to_owned(),
     })
+}
+
+/// One start of this host.
+pub(crate) fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// The namespace in which the numbers of processes count.
+pub(crate) fn pid_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().trim_start_matches("pid:").trim_matches(['[', ']']).to_owned()
 }
 
 /// Every process there is.

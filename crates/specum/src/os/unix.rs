@@ -62,6 +62,14 @@ pub(crate) fn how_it_ended(status: ExitStatus) -> Ended {
     }
 }
 
+/// The name of this host.
+pub(crate) fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Whether a process that cannot be found has ended.
+pub(crate) const ENDS_ARE_SEEN: bool = true;
+
 /// Who started us.
 pub(crate) fn parent_of_self() -> Option<u32> {
     getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())

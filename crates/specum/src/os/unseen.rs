@@ -8,7 +8,7 @@ use super::Stat;
 pub(crate) fn stat(process: u32) -> Option<Stat> {
     match rustix::process::test_kill_process(super::unix::pid(process)?) {
         Ok(()) | Err(rustix::io::Errno::PERM) => {
-            Some(Stat { name: String::new(), parent: 0, started: String::new() })
+            Some(Stat { name: None, parent: 0, started: String::new() })
         }
         Err(_) => None,
     }
@@ -18,6 +18,14 @@ pub(crate) fn stat(process: u32) -> Option<Stat> {
 #[cfg(not(unix))]
 pub(crate) fn stat(_process: u32) -> Option<Stat> {
     None
+}
+
+pub(crate) fn boot() -> String {
+    String::new()
+}
+
+pub(crate) fn pid_namespace() -> String {
+    String::new()
 }
 
 pub(crate) fn processes() -> Vec<u32> {

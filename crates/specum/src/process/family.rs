@@ -194,7 +194,7 @@ pub(super) fn end(pid: u32) {
 /// bounds: ended in the middle, git leaves a lock in the user's repository that
 /// nobody takes away.
 fn let_git_go(pids: &[u32]) {
-    let is_git = |pid: &u32| os::stat(*pid).is_some_and(|stat| stat.name == "git");
+    let is_git = |pid: &u32| os::stat(*pid).is_some_and(|stat| stat.name.as_deref() == Some("git"));
     let git: Vec<u32> = pids.iter().copied().filter(is_git).collect();
     git.iter().for_each(|pid| os::end_process(*pid, Strength::Gentle));
     let asked = Instant::now();
@@ -278,7 +278,7 @@ pub fn end_survivors(spec: &Path) {
         thread::yield_now();
     }
     let began = Instant::now();
-    let is_git = |pid: u32| os::stat(pid).is_some_and(|stat| stat.name == "git");
+    let is_git = |pid: u32| os::stat(pid).is_some_and(|stat| stat.name.as_deref() == Some("git"));
     while began.elapsed() < LONGEST_GIT
         && marked_for(spec).into_iter().any(|(pid, finishes)| finishes && is_git(pid))
     {

@@ -191,9 +191,7 @@ impl<'a> Dispatcher<'a> {
                            from the boxes";
                 self.stop_now(Outcome::Blocked { why: why.to_owned() });
             }
-            Some(Ok(state)) if !owner::is_this_run(&self.workspace.store, &state) => {
-                self.stop_now(Outcome::TakenOver);
-            }
+            Some(Ok(state)) if !owner::is_this_run(&state) => self.stop_now(Outcome::TakenOver),
             Some(Ok(state)) if state.awaiting_approval && state.blocked.is_none() => {
                 self.stop_now(Outcome::Paused);
             }

@@ -5,6 +5,7 @@
 //! go is an error that names the file.
 
 use std::fs::{File, TryLockError};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
@@ -19,7 +20,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Held until dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Lock {
+    /// Writes into the file for those who find it locked.
+    pub fn note(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(bytes)
+    }
 }
 
 pub(super) fn acquire(path: &Path) -> Result<Lock, StoreError> {
@@ -31,13 +41,24 @@ pub fn lock_now(path: &Path) -> Result<Lock, StoreError> {
     acquire_within(path, Duration::ZERO)
 }
 
+/// Whether somebody holds a lock; `None` if that cannot be told. The file is not
+/// created, and several may ask at once.
+pub(super) fn is_held(path: &Path) -> Option<bool> {
+    let file = files::open_own(path, File::options().read(true)).ok()?;
+    match file.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
 pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::File(FileError::new("lock", path, source));
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
     let file = files::open_own(path, &mut options).map_err(failed)?;
     match file.try_lock() {
-        Ok(()) => return Ok(Lock { _file: file }),
+        Ok(()) => return Ok(Lock { file }),
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
@@ -50,7 +71,7 @@ pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, St
         let _ = sender.send(outcome);
     });
     match receiver.recv_timeout(patience) {
-        Ok(Ok(file)) => Ok(Lock { _file: file }),
+        Ok(Ok(file)) => Ok(Lock { file }),
         Ok(Err(error)) => Err(failed(error)),
         Err(_) => Err(StoreError::Busy { path: path.to_owned(), seconds: patience.as_secs() }),
     }

@@ -7,6 +7,9 @@
 /// `kill -9` at every step.
 mod crash;
 
+/// Seen from another process namespace, host or run.
+mod elsewhere;
+
 /// Ended by others.
 mod ended;
 

@@ -60,7 +60,7 @@ struct Running {
 impl World {
     /// A run takes the spec.
     pub(crate) fn run_starts(&mut self, start: &Start) -> Result<(), Halt> {
-        let process = Process { pid: 7, started: self.now.to_string() };
+        let process = Process { pid: 7, started: self.now.to_string(), space: None };
         let owner = Some(Owner::Runner { process: process.clone() });
         self.story("`specum run` starts".into());
         self.start(Start { owner, ..start.clone() })?;

@@ -34,7 +34,7 @@ impl World {
     /// A session takes the spec.
     pub(crate) fn session_starts(&mut self, start: &Start) -> Result<(), Halt> {
         let id = format!("s{}", self.disk.records.len());
-        let owner = Some(Owner::Session { session_id: id.clone(), process: None });
+        let owner = Some(Owner::Session { session_id: id.clone(), process: None, seen: None });
         self.story(format!("session {id} starts"));
         self.start(Start { owner, ..start.clone() })?;
         self.session =
@@ -145,6 +145,7 @@ impl World {
             last_message: input.last_message.as_deref(),
             memory: &memory,
             host: None,
+            now: "2026-01-01T00:00:00Z",
             holder: &holder,
             max_parallel: self.max_parallel,
         });

@@ -103,7 +103,8 @@ fn two_specs_are_not_worked_in_one_tree_at_once() {
     assert_eq!(line.line(), "1.1");
     let before = world.git(&["status", "--porcelain"]);
     let second = run(&world, &["other"]);
-    assert!(second.exits(5).stderr.contains("works in this tree"), "{}", second.stderr);
+    let who = format!("works in this tree, on test-spec (process {} on ", first.id());
+    assert!(second.exits(5).stderr.contains(&who), "{}", second.stderr);
     assert_eq!(world.git(&["status", "--porcelain"]), before);
     drop(gate(&world.home().join("gate")));
     assert_eq!(first.wait().unwrap().code(), Some(0));

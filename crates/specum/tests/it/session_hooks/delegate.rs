@@ -46,6 +46,33 @@ fn a_call_of_another_session_is_refused() {
 }
 
 #[test]
+fn a_session_that_acts_renews_what_is_recorded_of_it() {
+    let world = session(PLAN);
+    let recorded = || world.read_state()["owner"].clone();
+    let began = recorded();
+    assert_eq!(began["process"]["pid"], std::process::id());
+    given(&calls(&world, "task 1.1", "t1"));
+    assert_eq!(recorded(), began, "it is recent");
+    // It was resumed: the host is another process than the one that began.
+    let mut resumed = began.clone();
+    resumed["process"]["started"] = json!("1");
+    // Nobody has heard of it for long.
+    let mut silent = began.clone();
+    silent["seen"] = json!("2020-01-01T00:00:00Z");
+    // An older version has begun.
+    let old = json!({"kind": "session", "sessionId": "test-session"});
+    for before in [resumed, silent, old] {
+        let mut state = world.read_state();
+        state["owner"] = before;
+        world.state(&state);
+        given(&calls(&world, "task 1.1", "t2"));
+        let now = recorded();
+        assert_eq!(now["process"], began["process"]);
+        assert!(now["seen"].as_str() > began["seen"].as_str(), "{now}");
+    }
+}
+
+#[test]
 fn a_loop_that_waits_gives_nothing_out() {
     let world = session(PLAN);
     world.specum(&["pause"]).exits(0);

@@ -1,0 +1,75 @@
+//! How a run shows that it is alive, to those who cannot see its process.
+//!
+//! For as long as it works it holds the spec's run lock, and every few seconds
+//! it writes its beat. The state file is not touched and nothing is recorded.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use specum_core::owner::{BEAT, Beat, Owner, Process};
+
+use super::RunError;
+use crate::attempt::{AttemptError, Workspace};
+use crate::clock;
+use crate::store::{Lock, Store, StoreError};
+
+/// Proves that the run is alive until it is dropped.
+pub(super) struct Pulse {
+    store: Store,
+    /// Dropped to end the thread.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    _lock: Lock,
+}
+
+impl Pulse {
+    /// Takes the run lock of a spec and begins to beat.
+    pub(super) fn start(workspace: &Workspace, me: &Process) -> Result<Pulse, RunError> {
+        let store = workspace.store.clone();
+        let lock = match store.lock_for_run() {
+            Ok(lock) => lock,
+            Err(StoreError::Busy { .. }) => {
+                let by = store.read_beat().map(|beat| Owner::Runner { process: beat.process });
+                let by = by.map_or_else(|| "another `specum run`".into(), |by| by.description());
+                return Err(AttemptError::Held { spec: workspace.spec.name.clone(), by }.into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let beat = {
+            let (store, process) = (store.clone(), me.clone());
+            move || {
+                store.write_beat(&Beat { process: process.clone(), at: clock::now().to_string() })
+            }
+        };
+        beat()?;
+        let (stop, stopped) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            while stopped.recv_timeout(interval()) == Err(RecvTimeoutError::Timeout) {
+                // A full disk may have room again for the next one.
+                let _ = beat();
+            }
+        });
+        Ok(Pulse { store, stop: Some(stop), thread: Some(thread), _lock: lock })
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // One that stays only lets others wait until it is old.
+        let _ = self.store.forget_beat();
+    }
+}
+
+/// Tests do not want to wait that long.
+fn interval() -> Duration {
+    #[cfg(feature = "test-support")]
+    if let Some(millis) = std::env::var("SPECUM_BEAT_MILLIS").ok().and_then(|v| v.parse().ok()) {
+        return Duration::from_millis(millis);
+    }
+    BEAT
+}
