@@ -11,7 +11,7 @@ use crate::files;
 use crate::git::Git;
 use crate::owner;
 use crate::process::find_program;
-use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
 use crate::store::Store;
 
@@ -118,21 +118,30 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
             format!("{SETTINGS_FILE}:{}: {}", problem.line, problem.message),
         );
     }
+    for key in &project.inherited {
+        let (line, name) = (key.line, key.key);
+        let effect = match key.read_as {
+            Some(ours) => format!("`{name}` of the smart-ralph plugin is read as `{ours}`"),
+            None => format!("`{name}` of the smart-ralph plugin has no effect in specum"),
+        };
+        add(Grade::Note, "settings", format!("{SETTINGS_FILE}:{line}: {effect}"));
+    }
     for warning in &project.warnings {
         add(Grade::Note, "settings", warning.clone());
     }
     if !project.settings.enabled {
         add(Grade::Note, "settings", "enabled: false, so the hooks do nothing".into());
     }
-    match project.current() {
-        Ok(Some(spec)) => {
+    match project.active() {
+        Ok(Some(active)) => {
+            let spec = &active.spec;
             add(Grade::Good, "active", format!("{} ({})", spec.name, spec.shown));
-            examine_spec(&Store::of(&spec), &spec.dir, &mut add);
+            if let Some(doubt) = active.doubt() {
+                add(Grade::Note, "active", doubt);
+            }
+            examine_spec(&Store::of(spec), &spec.dir, &mut add);
         }
         Ok(None) => add(Grade::Note, "active", "no spec is active: `specum switch <name>`".into()),
-        Err(error @ SpecError::Ambiguous { .. }) => {
-            add(Grade::Bad, "active", format!("{error}; `specum switch <path>` settles it"));
-        }
         Err(error) => {
             add(Grade::Bad, "active", format!("{error}; `specum switch <name>` writes it anew"));
         }
