@@ -6,10 +6,12 @@ use specum_core::journal;
 use super::advice::Advice;
 use super::{print, print_json};
 use crate::attempt::{AttemptError, Workspace};
+use crate::claude_config;
 use crate::exit;
 use crate::files;
 use crate::git::Git;
 use crate::owner;
+use crate::plugin::PLUGIN;
 use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
@@ -97,11 +99,13 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         ),
         hosts => add(Grade::Good, "agents", hosts.join(", ")),
     }
+    let project = Project::find(&here, home.as_deref().map(Path::new));
+    examine_plugin(project.as_ref().map_or(&here, |project| &project.root), &mut add);
     match Git::open(&here) {
         Ok(git) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
         Err(error) => add(Grade::Note, "git", format!("no commits will be made: {error}")),
     }
-    let Some(project) = Project::find(&here, home.as_deref().map(Path::new)) else {
+    let Some(project) = project else {
         add(
             Grade::Note,
             "project",
@@ -150,6 +154,17 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         examine_runs(&project, spec, &mut add);
     }
     Ok(findings)
+}
+
+/// Whether sessions of Claude Code have our plugin, or another of its name.
+fn examine_plugin(root: &Path, add: &mut impl FnMut(Grade, &'static str, String)) {
+    let is_ours = claude_config::has_our_plugin(root);
+    if is_ours {
+        add(Grade::Good, "plugin", format!("{PLUGIN} is enabled in Claude Code"));
+    }
+    if let Some(namesakes) = claude_config::namesakes(root) {
+        add(if is_ours { Grade::Bad } else { Grade::Note }, "plugin", namesakes);
+    }
 }
 
 /// Puts away what killed runs have left, of every spec that was ever worked.
