@@ -18,15 +18,19 @@ use specum_core::claim;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::machine;
+use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, Spec as PromptSpec};
 use specum_core::state::Owner;
 use specum_core::stop::{self, Decision, Scene};
 use specum_core::tasks::TaskFile;
 
+use crate::claude_config;
 use crate::files;
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec, SpecError};
+use crate::session;
 use crate::store::Store;
 
 /// The events that are answered.
@@ -185,16 +189,31 @@ fn decide(
 
 /// `session-start`: what the model should know of the active spec.
 fn session_start(input: &Input) -> Option<String> {
-    let note = note_on_active_spec(input)?;
-    if std::env::var_os(GEMINI_VARIABLE).is_none() {
-        return Some(note);
+    let note = note_on_active_spec(input);
+    let warning = warning_of_namesakes(&input.cwd);
+    if warning.is_none() && std::env::var_os(GEMINI_VARIABLE).is_none() {
+        return note;
     }
-    let context = json!({"hookEventName": "SessionStart", "additionalContext": note});
-    Some(json!({"hookSpecificOutput": context}).to_string())
+    let mut answer = json!({});
+    if let Some(note) = note {
+        answer["hookSpecificOutput"] =
+            json!({"hookEventName": "SessionStart", "additionalContext": note});
+    }
+    if let Some(warning) = warning {
+        answer["systemMessage"] = json!(format!("Ralph-specum: {warning}"));
+    }
+    (answer != json!({})).then(|| answer.to_string())
+}
+
+/// For a session of Claude Code in a project with specs: whether another plugin
+/// may take our plugin's place.
+fn warning_of_namesakes(cwd: &str) -> Option<String> {
+    session::current()?;
+    claude_config::namesakes(&project_of(cwd)?.root)
 }
 
 fn note_on_active_spec(input: &Input) -> Option<String> {
-    let (_, spec) = active_spec(&input.cwd)?;
+    let (project, spec) = active_spec(&input.cwd)?;
     let store = Store::of(&spec);
     let mut memory = store.read_memory();
     if input.source.as_deref() == Some("clear") {
@@ -216,7 +235,9 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
     };
     let held_by = owner::described(state.as_ref(), &memory, input.session_id.as_deref());
     let named = PromptSpec { name: &spec.name, path: &spec.shown };
-    Some(prompt::session_note(named, state.as_ref(), &file, &held_by))
+    let scope = Scope::all(project.settings.max_parallel);
+    let unit = state.as_ref().map_or(Unit::Complete, |state| machine::unit(state, &file, &scope));
+    Some(prompt::session_note(named, state.as_ref(), &file, &unit, &held_by))
 }
 
 /// The session that a `/clear` opens goes on with what that `/clear` released.
