@@ -42,6 +42,8 @@ pub struct Summary {
     pub spent: Spent,
     /// The tasks that are ticked although nothing could be run to prove it.
     pub unverified: Vec<String>,
+    /// The tasks that passed and were not committed, for want of a repository.
+    pub uncommitted: Vec<String>,
     /// Files that were changed by a task which does not name them.
     pub outside: Vec<Outside>,
     /// Work that was taken out of the tree and kept.
@@ -142,6 +144,9 @@ pub struct Attempt {
     /// The commit with its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Whether git was asked to commit it, though there may have been nothing.
+    #[serde(skip)]
+    pub went_to_git: bool,
 }
 
 /// What came of an attempt.
