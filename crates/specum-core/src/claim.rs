@@ -10,6 +10,8 @@ use crate::line;
 
 /// What an agent says when every task is done.
 pub const ALL_TASKS_COMPLETE: &str = "ALL_TASKS_COMPLETE";
+/// The same, as the Ralph Loop plugin wants to hear it.
+pub const PROMISE: &str = "<promise>ALL_TASKS_COMPLETE</promise>";
 /// What an executor says at the end of its task.
 pub const TASK_COMPLETE: &str = "TASK_COMPLETE";
 /// What a qa-engineer says at the end of a check.
@@ -30,6 +32,16 @@ pub fn claims(message: &str, word: &str) -> bool {
         }
         !in_fence && undecorated(&line::readable(line.trimmed())) == word
     })
+}
+
+/// Whether the Ralph Loop plugin takes a message for the end: the first
+/// `<promise>` tag in it, wherever it stands, holds our word.
+pub fn promises(message: &str) -> bool {
+    let inner = message
+        .split_once("<promise>")
+        .and_then(|(_, rest)| rest.split_once("</promise>"))
+        .map(|(inner, _)| inner.trim());
+    inner == Some(ALL_TASKS_COMPLETE)
 }
 
 fn undecorated(line: &str) -> &str {
@@ -139,6 +151,27 @@ mod tests {
             "#ALL_TASKS_COMPLETE",
         ] {
             assert!(!claimed(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_first_promise_anywhere_ends_the_ralph_loop() {
+        assert!(claimed(PROMISE) && promises(PROMISE));
+        for message in [
+            "All done: <promise>ALL_TASKS_COMPLETE</promise>, goodbye.",
+            "<promise>\n  ALL_TASKS_COMPLETE\n</promise>",
+            "```\n<promise>ALL_TASKS_COMPLETE</promise>\n```",
+        ] {
+            assert!(promises(message), "{message}");
+        }
+        for message in [
+            "ALL_TASKS_COMPLETE",
+            "<promise>ALL_TASKS_COMPLETE",
+            "<promise>DONE</promise> <promise>ALL_TASKS_COMPLETE</promise>",
+            "</promise>ALL_TASKS_COMPLETE<promise>",
+            "",
+        ] {
+            assert!(!promises(message), "{message}");
         }
     }
 

@@ -379,6 +379,9 @@ pub enum Entry {
     Completed {
         /// How many tasks there were.
         tasks: usize,
+        /// Whether the Ralph Loop drove, which waits for a promise.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        promise: bool,
     },
     /// The files of the transaction above are written.
     Done,
@@ -540,7 +543,7 @@ mod tests {
             ..Changes::default()
         };
         let line = String::from_utf8(
-            record(Entry::Completed { tasks: 3 }, Some(changes.clone())).render(),
+            record(Entry::Completed { tasks: 3, promise: false }, Some(changes.clone())).render(),
         )
         .unwrap();
         insta::assert_snapshot!(line.trim_end(), @r#"{"v":1,"at":"2026-01-01T00:00:00Z","event":"completed","tasks":3,"changes":{"tasks":[{"tick":{"id":"1.1","title":"a\nb"}}],"state":"delete"}}"#);

@@ -211,6 +211,33 @@ pub fn ralph_loop_heading(spec: Spec<'_>) -> String {
 /// How that line begins, whatever the spec.
 pub const RALPH_LOOP_OPENING: &str = "With specum, work the spec ";
 
+/// What sends a session of the Ralph Loop back that gives the promise, or says
+/// that everything is done, beside open boxes.
+pub fn false_promise(
+    spec: Spec<'_>,
+    file: Option<&TaskFile<'_>>,
+    has_promised: bool,
+    notice: Notice,
+) -> String {
+    let open = file.map(open_ids).unwrap_or_default();
+    let notice = match notice {
+        Notice::Stalled { times, most } => {
+            format!("\nStalled ({times} of {most}): nothing has moved since you said so last.\n")
+        }
+        Notice::None | Notice::StillOpen => String::new(),
+    };
+    let next = if has_promised {
+        "Yours has ended the Ralph Loop: begin it again with `specum implement --driver \
+         ralph-loop`, then run `specum next --brief` and do what it says."
+    } else {
+        "Run `specum next --brief` and do what it says."
+    };
+    fill(
+        include_str!("../prompts/false-promise.md"),
+        &[("path", spec.path), ("open", &open), ("notice", &notice), ("next", next)],
+    )
+}
+
 /// A folder's name may hold line breaks, which would make lines of their own.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
@@ -345,6 +372,7 @@ pub fn session_note(
     spec: Spec<'_>,
     state: Option<&State>,
     file: &TaskFile<'_>,
+    unit: &Unit,
     holder: &Holder,
 ) -> String {
     let done = file.done_count();
@@ -355,14 +383,8 @@ pub fn session_note(
     );
     match state {
         Some(state) if state.phase == crate::state::Phase::Execution => {
-            let next = crate::plan::current(&file.tasks).map(|index| &file.tasks[index]);
-            if let Some(task) = next {
-                note.push_str(&format!(
-                    "Due: {} {} (attempt {}). Held by {holder}.\n",
-                    task.name(),
-                    short_title(&task.title),
-                    state.task_iteration
-                ));
+            if let Some(due) = due_in_words(file, unit, state.task_iteration) {
+                note.push_str(&format!("Due: {due}. Held by {holder}.\n"));
             }
             if let Some(blocked) = &state.blocked {
                 note.push_str(&format!("Blocked: {}\n", line::head(blocked, 300)));
@@ -381,6 +403,23 @@ pub fn session_note(
         ),
     }
     note
+}
+
+/// The tasks that are due, in one line.
+fn due_in_words(file: &TaskFile<'_>, unit: &Unit, attempt: u64) -> Option<String> {
+    let tasks: Vec<&Task> = unit.tasks().iter().filter_map(|&n| file.tasks.get(n)).collect();
+    let named = |task: &&Task| format!("{} {}", task.name(), short_title(&task.title));
+    match tasks.as_slice() {
+        [] => None,
+        [task] => Some(format!("{} (attempt {attempt})", named(task))),
+        group => {
+            let mut words = group.iter().take(MAX_NAMED).map(named).collect::<Vec<_>>().join(", ");
+            if let Some(more) = group.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+                words.push_str(&format!(" and {more} more"));
+            }
+            Some(format!("{words} (a group of {}, worked at once)", group.len()))
+        }
+    }
 }
 
 /// Puts values in the place of `{names}`, in one pass, so that a value that

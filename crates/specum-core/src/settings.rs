@@ -3,6 +3,9 @@
 //! [`parse`] gives the settings and, beside them, everything that is wrong
 //! with the file. Verbs refuse to work on a file with problems; a hook takes
 //! what it can, because a misspelt key must not turn off the others.
+//!
+//! The smart-ralph plugin keeps its settings in a file of the same name. Its
+//! keys are no mistakes: [`inherited`] names them.
 
 use serde_json::Value;
 
@@ -91,6 +94,25 @@ pub const KEYS: [&str; 15] = [
     "worktree_setup",
 ];
 
+/// A key of the smart-ralph plugin, whose settings file has the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inherited {
+    /// Line number, from 1.
+    pub line: usize,
+    /// The key.
+    pub key: &'static str,
+    /// The key of ours that it sets; `None` if it has no effect here.
+    pub read_as: Option<&'static str>,
+}
+
+/// The keys of that plugin which specum does not have, and what they mean here.
+const INHERITED_KEYS: [(&str, Option<&str>); 3] = [
+    (DEFAULT_MAX_ITERATIONS, Some("max_task_iterations")),
+    ("auto_commit_spec", None),
+    ("quick_mode_default", None),
+];
+const DEFAULT_MAX_ITERATIONS: &str = "default_max_iterations";
+
 /// How much of a value may come from aliases.
 const MOST_REPEATED: usize = 1000;
 
@@ -115,6 +137,16 @@ pub fn parse(text: &[u8]) -> (Settings, Vec<Problem>) {
         }
     }
     (settings, problems)
+}
+
+/// The keys of a settings file that come from the smart-ralph plugin.
+pub fn inherited(text: &[u8]) -> Vec<Inherited> {
+    let of_entry = |entry: Entry| {
+        let named = entry.text.split(':').next()?.trim().trim_matches(['"', '\'']);
+        let (key, read_as) = INHERITED_KEYS.into_iter().find(|(key, _)| *key == named)?;
+        Some(Inherited { line: entry.line, key, read_as })
+    };
+    entries(text).into_iter().filter_map(of_entry).collect()
 }
 
 /// How an entry is read. Aliases of aliases can make a list of millions out of a
@@ -161,6 +193,16 @@ fn set(settings: &mut Settings, seen: &mut Vec<String>, value: &Value) -> Result
     }
     seen.push(key.clone());
     match key.as_str() {
+        // The other two have no effect, so any value will do.
+        "auto_commit_spec" | "quick_mode_default" => {}
+        // Our own key counts more, wherever it stands.
+        DEFAULT_MAX_ITERATIONS => {
+            let mut theirs = RunSettings::default();
+            set_run(&mut theirs, key, value)?;
+            if !seen.iter().any(|key| key == "max_task_iterations") {
+                settings.run.max_task_iterations = theirs.max_task_iterations;
+            }
+        }
         "enabled" => {
             settings.enabled = truth(value)
                 .ok_or_else(|| format!("`enabled` must be true or false, not {value}"))?;
@@ -209,7 +251,9 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         "agent_command" => run.agent_command = Some(text()?),
         "model" => run.model = Some(text()?),
         "worktree_setup" => run.worktree_setup = Some(text()?),
-        "max_task_iterations" => run.max_task_iterations = Some(count(1_000)?),
+        "max_task_iterations" | DEFAULT_MAX_ITERATIONS => {
+            run.max_task_iterations = Some(count(1_000)?);
+        }
         "max_global_iterations" => run.max_global_iterations = Some(count(1_000_000)?),
         "max_tokens" => run.max_tokens = Some(count(u64::MAX)?),
         "recovery_mode" => {
@@ -292,148 +336,4 @@ fn first_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(body: &str) -> Settings {
-        parse(format!("---\n{body}\n---\n# Notes\nenabled: false\n").as_bytes()).0
-    }
-
-    fn problems(body: &str) -> Vec<String> {
-        let (_, problems) = parse(format!("---\n{body}\n---\n").as_bytes());
-        problems.into_iter().map(|p| format!("{}: {}", p.line, p.message)).collect()
-    }
-
-    #[test]
-    fn aliases_that_multiply_are_a_problem_and_no_list() {
-        let line = |name: &str, of: &str| format!("  - &{name} [{}]\n", [of; 8].join(","));
-        let mut text = format!("---\nmax_parallel: 3\nagent:\n{}", line("a", "x"));
-        for (name, of) in [("b", "*a"), ("c", "*b"), ("d", "*c"), ("e", "*d"), ("f", "*e")] {
-            text.push_str(&line(name, of));
-        }
-        let (settings, problems) = parse(text.as_bytes());
-        assert_eq!((settings.max_parallel, settings.run.agent.len()), (3, 0));
-        assert_eq!(problems.len(), 1);
-        assert!(problems[0].message.contains("alias"), "{}", problems[0].message);
-        let few = parse(b"---\nspecs_dirs: [&a ./x, *a]\n").0.specs_dirs;
-        assert_eq!(few, ["./x", "./x"]);
-    }
-
-    #[test]
-    fn no_front_matter_means_defaults() {
-        for text in ["", "# Title\nenabled: false\n", "---", "---\n---\n"] {
-            assert_eq!(parse(text.as_bytes()), (Settings::default(), vec![]), "{text}");
-        }
-    }
-
-    #[test]
-    fn enabled_is_false_in_any_case_quoted_or_not() {
-        for value in [
-            "false",
-            "False",
-            "FALSE",
-            "'false'",
-            "\"False\"",
-            "no",
-            "off",
-            "false   # for now",
-            "false\r",
-        ] {
-            assert!(!read(&format!("enabled: {value}")).enabled, "{value}");
-        }
-        for value in ["true", "TRUE", "'true'", "yes"] {
-            assert!(read(&format!("enabled: {value}")).enabled, "{value}");
-        }
-    }
-
-    #[test]
-    fn lists_are_inline_or_block_with_any_quotes() {
-        let expected = ["./a", "b c"];
-        for body in [
-            "specs_dirs: [./a, 'b c']",
-            "specs_dirs: [\"./a\", b c]",
-            "specs_dirs:\n  - ./a\n  - 'b c'",
-            "specs_dirs:\n- ./a\n# comment\n- \"b c\"",
-            "specs_dirs:\r\n  - ./a\r\n  - b c\r",
-            "specs_dirs: [\n  ./a,\n  b c\n]",
-        ] {
-            assert_eq!(read(body).specs_dirs, expected, "{body}");
-        }
-        assert_eq!(read("specs_dirs: ./one").specs_dirs, ["./one"]);
-        assert_eq!(read("specs_dirs:").specs_dirs, Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_mistake_is_named_and_voids_nothing_else() {
-        let body =
-            "specs_dir: [x]\nenabled: false\nmax_parallel: many\nspecs_dirs: [a\nenabled: true";
-        assert_eq!(read(body), Settings { enabled: false, ..Settings::default() });
-        insta::assert_snapshot!(problems(body).join("\n"), @"
-        2: unknown key `specs_dir`; did you mean `specs_dirs`?
-        4: `max_parallel` must be a number from 1 to 64, not \"many\"
-        5: line 1 column 13: unclosed bracket '['
-        6: `enabled` is set twice; the first one counts
-        ");
-        let unknown = problems("colour: red").remove(0);
-        assert!(unknown.starts_with("2: unknown key `colour`; the keys are enabled, specs_dirs,"));
-        assert_eq!(problems("enabled: maybe").len(), 1);
-    }
-
-    #[test]
-    fn a_run_takes_its_options_from_here() {
-        let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
-            max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\n\
-            task_timeout: 1h30m\nidle_timeout: 90\nmax_time: 8h\nmax_cost: 2.5\n\
-            max_tokens: 1000000\nworktree_setup: npm ci";
-        assert_eq!(problems(body), Vec::<String>::new());
-        let expected = RunSettings {
-            agent: vec!["claude".into(), "codex".into()],
-            agent_command: Some("my-agent --fast".into()),
-            model: Some("opus".into()),
-            max_task_iterations: Some(3),
-            max_global_iterations: Some(50),
-            recovery_mode: Some(true),
-            task_timeout: Some(5_400_000),
-            idle_timeout: Some(90_000),
-            max_time: Some(28_800_000),
-            max_cost: Some(2.5),
-            max_tokens: Some(1_000_000),
-            worktree_setup: Some("npm ci".into()),
-        };
-        assert_eq!(read(body).run, expected);
-        assert_eq!(read("agent: claude, codex").run.agent, ["claude", "codex"]);
-        for wrong in [
-            "max_cost: -1",
-            "max_cost: free",
-            "max_tokens: 0",
-            "idle_timeout: soon",
-            "task_timeout: 10 fortnights",
-            "recovery_mode: perhaps",
-            "agent: {a: b}",
-            "model:",
-            "max_cots: 5",
-        ] {
-            assert_eq!(problems(wrong).len(), 1, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_as_people_write_them() {
-        let cases =
-            [("90", 90_000), ("90s", 90_000), ("10m", 600_000), ("1h 30m", 5_400_000), ("5ms", 5)];
-        for (text, millis) in cases {
-            assert_eq!(duration(text), Some(millis), "{text}");
-        }
-        for text in ["", "m", "-5s", "1.5h", "5 lightyears", "99999999999999999999", "1h x"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_bytes_are_settings(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), lead: bool) {
-            let text = if lead { [b"---\n".as_slice(), &bytes].concat() } else { bytes };
-            parse(&text);
-        }
-    }
-}
+mod tests;

@@ -83,12 +83,16 @@ impl Decision {
 
 /// Whether the agent may stop.
 pub fn decide(scene: &Scene<'_>) -> Decision {
-    let driven_elsewhere = scene.state.is_ok_and(|state| state.driver == Driver::RalphLoop);
-    if driven_elsewhere || scene.holder.other().is_some() || scene.memory.is_newer_format() {
+    if scene.holder.other().is_some() || scene.memory.is_newer_format() {
         return Decision::silent();
     }
     if scene.input.agents_running || scene.stake == Stake::None {
         return Decision::silent();
+    }
+    if let Ok(state) = scene.state
+        && state.driver == Driver::RalphLoop
+    {
+        return scene.beside_the_ralph_loop(state);
     }
     let claimed =
         scene.last_message.is_some_and(|text| claim::claims(text, claim::ALL_TASKS_COMPLETE));
@@ -98,6 +102,9 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
         return Decision::silent_but(format!(
             "[ralph-specum] ALL_TASKS_COMPLETE detected, spec finished: {spec}"
         ));
+    }
+    if scene.stake == Stake::PersonsTurn {
+        return scene.person_is_free();
     }
     let state = match scene.state {
         Ok(state) => state,
@@ -124,9 +131,6 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     }
     if !by_index && !any_open && scene.questions.is_empty() {
         return Decision::silent();
-    }
-    if scene.stake == Stake::PersonsTurn {
-        return scene.person_is_free();
     }
     if scene.stake == Stake::Asked && scene.unit(state) == Unit::Complete {
         return scene.waits_for_a_person();
@@ -229,6 +233,30 @@ impl Scene<'_> {
         )
     }
 
+    /// The Ralph Loop sends its session back by itself, and believes every
+    /// promise. So we speak up only where one is false.
+    fn beside_the_ralph_loop(&self, state: &State) -> Decision {
+        let said = self.last_message.unwrap_or_default();
+        let has_promised = claim::promises(said);
+        let waits =
+            state.awaiting_approval || state.global_iteration >= state.max_global_iterations;
+        let any_open = self.tasks.is_some_and(|file| file.open().next().is_some());
+        if !(has_promised || claim::claims(said, claim::ALL_TASKS_COMPLETE))
+            || !any_open
+            || waits
+            || state.phase != Phase::Execution
+        {
+            return Decision::silent();
+        }
+        self.guarded(
+            state,
+            Notice::StillOpen,
+            |notice| prompt::false_promise(self.spec, self.tasks, has_promised, notice),
+            format!("Ralph-specum: {} was called complete, and boxes are open", self.spec.name),
+            Vec::new(),
+        )
+    }
+
     fn continuation(&self, state: &State, notice: Notice) -> Decision {
         let unit = self.unit(state);
         let place = Place::of(state, &unit);
@@ -291,6 +319,10 @@ impl Scene<'_> {
         stderr: Vec<String>,
     ) -> Decision {
         let mut guard = self.guard();
+        if state.driver == Driver::RalphLoop {
+            // It has blocked every stop before this one: no stranger.
+            guard.blocked_unasked();
+        }
         let leave = guard.ask(self.input.stop_hook_active, &self.fingerprint(state));
         let notice = match leave {
             Leave::Go => notice,

@@ -51,6 +51,8 @@ pub struct Summary {
     /// Boxes that were ticked without a verdict, and opened again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unticked: Vec<String>,
+    /// The tasks that passed and were not committed, for want of a repository.
+    pub uncommitted: Vec<String>,
     /// Files that were changed by a task which does not name them.
     pub outside: Vec<Outside>,
     /// Files that a task changed and its check runs, or that were tests before.
@@ -156,6 +158,9 @@ pub struct Attempt {
     /// The commit with its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Whether git was asked to commit it, though there may have been nothing.
+    #[serde(skip)]
+    pub went_to_git: bool,
 }
 
 /// What came of an attempt.

@@ -380,13 +380,29 @@ fn project() -> anyhow::Result<Project> {
     Ok(project)
 }
 
+/// Says which settings have no effect, where a loop is about to begin with them.
+fn warn_of_settings(project: &Project) {
+    let keys: Vec<String> = project
+        .inherited
+        .iter()
+        .filter(|key| key.read_as.is_none())
+        .map(|key| format!("`{}`", key.key))
+        .collect();
+    if !keys.is_empty() {
+        let have = if keys.len() == 1 { "has" } else { "have" };
+        let keys = keys.join(", ");
+        warn(format!("{SETTINGS_FILE}: {keys} {have} no effect in specum; see `specum doctor`"));
+    }
+}
+
 /// The spec a person names, or the active one.
 fn spec(project: &Project, named: Option<&str>) -> anyhow::Result<Spec> {
     if let Some(name) = named {
         return Ok(project.spec(name)?);
     }
-    if let Some(spec) = project.current()? {
-        return Ok(spec);
+    if let Some(active) = project.active()? {
+        active.doubt().iter().for_each(warn);
+        return Ok(active.spec);
     }
     let specs: Vec<String> = project.specs().into_iter().map(|spec| spec.name).collect();
     let known = if specs.is_empty() { "there are none yet".into() } else { specs.join(", ") };

@@ -20,19 +20,22 @@ use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::ledger::Ledger;
+use specum_core::machine;
 use specum_core::owner::Asker;
+use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, Spec as PromptSpec};
 use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskFile};
 
 use crate::attempt::{review, take_back};
+use crate::claude_config;
 use crate::clock;
 use crate::files;
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec, SpecError};
-use crate::session::Note;
+use crate::session::{self, Note};
 use crate::store::Store;
 
 /// The events that are answered.
@@ -289,19 +292,34 @@ fn proved(store: &Store, tasks: Vec<u8>, as_written: Option<&str>) -> (Vec<u8>, 
 
 /// `session-start`: what the model should know of the active spec.
 fn session_start(input: &Input) -> Option<String> {
-    let note = note_on_active_spec(input)?;
-    if std::env::var_os(GEMINI_VARIABLE).is_none() {
-        return Some(note);
+    let note = note_on_active_spec(input);
+    let warning = warning_of_namesakes(&input.cwd);
+    if warning.is_none() && std::env::var_os(GEMINI_VARIABLE).is_none() {
+        return note;
     }
-    let context = json!({"hookEventName": "SessionStart", "additionalContext": note});
-    Some(json!({"hookSpecificOutput": context}).to_string())
+    let mut answer = json!({});
+    if let Some(note) = note {
+        answer["hookSpecificOutput"] =
+            json!({"hookEventName": "SessionStart", "additionalContext": note});
+    }
+    if let Some(warning) = warning {
+        answer["systemMessage"] = json!(format!("Ralph-specum: {warning}"));
+    }
+    (answer != json!({})).then(|| answer.to_string())
+}
+
+/// For a session of Claude Code in a project with specs: whether another plugin
+/// may take our plugin's place.
+fn warning_of_namesakes(cwd: &str) -> Option<String> {
+    session::current()?;
+    claude_config::namesakes(&project_of(cwd)?.root)
 }
 
 fn note_on_active_spec(input: &Input) -> Option<String> {
     if input.source.as_deref() == Some("resume") {
         break_off_calls(input);
     }
-    let (_, spec) = active_spec(&input.cwd)?;
+    let (project, spec) = active_spec(&input.cwd)?;
     let store = Store::of(&spec);
     if input.source.as_deref() == Some("clear") {
         take_over_cleared(input, &store);
@@ -323,7 +341,9 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
     let asker = Asker::session_or_person(input.session_id.as_deref());
     let holder = owner::holder(&store, state.as_ref(), asker);
     let named = PromptSpec { name: &spec.name, path: &spec.shown };
-    Some(prompt::session_note(named, state.as_ref(), &file, &holder))
+    let scope = Scope::all(project.settings.max_parallel);
+    let unit = state.as_ref().map_or(Unit::Complete, |state| machine::unit(state, &file, &scope));
+    Some(prompt::session_note(named, state.as_ref(), &file, &unit, &holder))
 }
 
 /// A session that is resumed has no call under way: its host has ended since.

@@ -37,6 +37,7 @@ pub mod runner;
 pub mod session;
 pub mod store;
 
+mod claude_config;
 mod clock;
 mod failpoint;
 mod os;

@@ -20,7 +20,7 @@ use crate::process;
 use crate::session;
 
 /// The name of the plugin and of the marketplace it is in.
-const PLUGIN: &str = "ralph-specum@specum";
+pub(crate) const PLUGIN: &str = "ralph-specum@specum";
 
 macro_rules! embedded {
     ($($path:literal),* $(,)?) => {

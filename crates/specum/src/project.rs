@@ -1,15 +1,17 @@
 //! Where the project is, where its specs are, and which one is active.
 //!
 //! Every path that comes out of here lies inside the project, whatever the
-//! settings, a marker file or a symbolic link say. A name that fits two specs
-//! is an error; nothing is guessed.
+//! settings, a marker file or a symbolic link say. A name that a person types
+//! and that fits two specs is an error; nothing is guessed. In the marker file
+//! such a name means the spec in the first specs directory, for hooks and verbs
+//! alike: a loop must not end because somebody adds a spec elsewhere.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use specum_core::nearest;
-use specum_core::settings::{self, Problem, Settings};
+use specum_core::settings::{self, Inherited, Problem, Settings};
 use thiserror::Error;
 
 use crate::files;
@@ -32,6 +34,8 @@ pub struct Project {
     pub settings: Settings,
     /// What is wrong with the settings file.
     pub problems: Vec<Problem>,
+    /// Keys in it that come from the smart-ralph plugin.
+    pub inherited: Vec<Inherited>,
     /// Specs directories that were left out, and why.
     pub warnings: Vec<String>,
     /// Canonical paths of the specs directories, in the user's order. The
@@ -50,6 +54,32 @@ pub struct Spec {
     pub shown: String,
     /// The project's root.
     pub root: PathBuf,
+}
+
+/// The spec that the marker names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    /// The spec.
+    pub spec: Spec,
+    /// Specs of the same name in later specs directories.
+    pub passed_over: Vec<Spec>,
+}
+
+impl Active {
+    /// What a person should know if the marker could mean several specs.
+    pub fn doubt(&self) -> Option<String> {
+        let Active { spec, passed_over } = self;
+        let others: Vec<&str> = passed_over.iter().map(|spec| spec.shown.as_str()).collect();
+        (!others.is_empty()).then(|| {
+            format!(
+                "{CURRENT_SPEC_FILE} says `{}`, which is the name of several specs: {} is taken, \
+                 not {}. `specum switch <path>` settles it",
+                spec.name,
+                spec.shown,
+                others.join(", ")
+            )
+        })
+    }
 }
 
 /// Why a spec could not be told.
@@ -101,8 +131,12 @@ impl Project {
 
     /// The project whose root is known.
     pub fn at(root: PathBuf) -> Project {
+        let mut inherited = Vec::new();
         let (settings, problems) = match files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
-            Ok(text) => settings::parse(&text),
+            Ok(text) => {
+                inherited = settings::inherited(&text);
+                settings::parse(&text)
+            }
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
@@ -135,7 +169,7 @@ impl Project {
                 other => specs_dirs.push(other.unwrap_or(default)),
             }
         }
-        Project { root, settings, problems, warnings, specs_dirs }
+        Project { root, settings, problems, inherited, warnings, specs_dirs }
     }
 
     /// Where the marker of the active spec stands.
@@ -176,16 +210,7 @@ impl Project {
                 Err(why) => Err(SpecError::Refused { what: named.to_owned(), why }),
             };
         }
-        let mut found: Vec<Spec> = Vec::new();
-        let mut refused = None;
-        for dir in &self.specs_dirs {
-            let path = dir.join(named);
-            match self.spec_at(&path) {
-                Ok(spec) if !found.contains(&spec) => found.push(spec),
-                Err(why) if path.exists() => refused = Some(why),
-                Ok(_) | Err(_) => {}
-            }
-        }
+        let (mut found, refused) = self.called(named);
         match (found.len(), refused) {
             (1, _) => Ok(found.remove(0)),
             (0, Some(why)) => Err(SpecError::Refused { what: named.to_owned(), why }),
@@ -201,8 +226,29 @@ impl Project {
         }
     }
 
+    /// The specs of this bare name, in the order of the specs directories, and
+    /// why one that is there is none.
+    fn called(&self, name: &str) -> (Vec<Spec>, Option<String>) {
+        let mut found: Vec<Spec> = Vec::new();
+        let mut refused = None;
+        for dir in &self.specs_dirs {
+            let path = dir.join(name);
+            match self.spec_at(&path) {
+                Ok(spec) if !found.contains(&spec) => found.push(spec),
+                Err(why) if path.exists() => refused = Some(why),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        (found, refused)
+    }
+
     /// The active spec, if the marker names one.
     pub fn current(&self) -> Result<Option<Spec>, SpecError> {
+        Ok(self.active()?.map(|active| active.spec))
+    }
+
+    /// The active spec, and the others that the marker could mean.
+    pub fn active(&self) -> Result<Option<Active>, SpecError> {
         let marker = self.current_spec_file();
         let refused = |why: String| SpecError::Refused { what: self.shown(&marker), why };
         let text = match files::read(&marker, MAX_SMALL_FILE) {
@@ -218,11 +264,15 @@ impl Project {
             .find(|line| !line.is_empty());
         match name.map(|name| self.spec(name)) {
             None | Some(Err(SpecError::NotFound { .. })) => Ok(None),
-            Some(Ok(spec)) => Ok(Some(spec)),
+            Some(Ok(spec)) => Ok(Some(Active { spec, passed_over: Vec::new() })),
             Some(Err(SpecError::Refused { what, why })) => {
                 Err(refused(format!("it names `{what}`, which {why}")))
             }
-            Some(Err(error)) => Err(error),
+            Some(Err(SpecError::Ambiguous { name, .. })) => {
+                let (mut found, _) = self.called(&name);
+                let passed_over = found.split_off(1);
+                Ok(found.pop().map(|spec| Active { spec, passed_over }))
+            }
         }
     }
 
@@ -234,10 +284,11 @@ impl Project {
         }
     }
 
-    /// What is written to the marker so that it leads back to this spec.
+    /// What is written to the marker so that it leads back to this spec, also
+    /// after another one of its name has been added.
     pub fn marker_for(&self, spec: &Spec) -> String {
-        match self.spec(&spec.name) {
-            Ok(found) if found == *spec => spec.name.clone(),
+        match self.specs_dirs.as_slice() {
+            [only] if spec.dir.parent() == Some(only) => spec.name.clone(),
             _ => spec.shown.clone(),
         }
     }

@@ -14,6 +14,7 @@ use specum_core::claim;
 use specum_core::prompt::{self, Spec as PromptSpec};
 use thiserror::Error;
 
+use crate::claude_config;
 use crate::clock;
 use crate::files::{self, FileError};
 use crate::project::Spec;
@@ -22,7 +23,7 @@ use crate::project::Spec;
 pub const LOOP_FILE: &str = ".claude/ralph-loop.local.md";
 /// What the plugin is called, and what it was called.
 const PLUGIN_NAMES: [&str; 2] = ["ralph-loop", "ralph-wiggum"];
-/// The longest loop file or settings file worth reading.
+/// The longest loop file worth reading.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Why the Ralph Loop cannot drive.
@@ -120,7 +121,7 @@ fn named(spec: &Spec) -> PromptSpec<'_> {
 /// Whether the Ralph Loop can drive this spec now. At most the folder for its
 /// file is made.
 pub fn can_drive(spec: &Spec) -> Result<(), LoopError> {
-    let config = config_dir();
+    let config = claude_config::directory();
     if !config.is_some_and(|config| has_plugin(&config, &spec.root)) {
         return Err(LoopError::NoPlugin);
     }
@@ -166,23 +167,11 @@ pub fn end(spec: &Spec) -> Result<Dropped, FileError> {
     }
 }
 
-/// Where Claude Code keeps its configuration.
-fn config_dir() -> Option<PathBuf> {
-    let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude"));
-    set.map(PathBuf::from).or_else(home)
-}
-
 /// Whether the plugin is there under either of its names: what the settings
 /// say counts first, else any place in which the host keeps plugins.
 fn has_plugin(config: &Path, root: &Path) -> bool {
-    let settings = [
-        root.join(".claude/settings.local.json"),
-        root.join(".claude/settings.json"),
-        config.join("settings.json"),
-    ];
-    let enabled = settings.iter().find_map(|path| is_enabled(&read_json(path)));
-    enabled.unwrap_or_else(|| is_installed(&config.join("plugins")))
+    let enabled = claude_config::settings(config, root).iter().find_map(is_enabled);
+    enabled.unwrap_or_else(|| is_installed(config))
 }
 
 fn is_enabled(settings: &Value) -> Option<bool> {
@@ -192,12 +181,11 @@ fn is_enabled(settings: &Value) -> Option<bool> {
     Some(ours.any(|(_, on)| *on != Value::Bool(false)))
 }
 
-fn is_installed(plugins: &Path) -> bool {
-    let list = read_json(&plugins.join("installed_plugins.json"));
-    let listed = [&list["plugins"], &list].into_iter().filter_map(Value::as_object);
-    if listed.flat_map(|list| list.keys()).any(|name| is_plugin(name)) {
+fn is_installed(config: &Path) -> bool {
+    if claude_config::installed(config).iter().any(|name| is_plugin(name)) {
         return true;
     }
+    let plugins = config.join("plugins");
     let below = |dir: &str| {
         let entries = fs::read_dir(plugins.join(dir)).into_iter().flatten().flatten();
         entries.map(|entry| entry.path())
@@ -212,10 +200,4 @@ fn is_installed(plugins: &Path) -> bool {
 /// `ralph-loop@claude-plugins-official` and the like.
 fn is_plugin(listed: &str) -> bool {
     PLUGIN_NAMES.contains(&listed.split('@').next().unwrap_or_default())
-}
-
-/// What cannot be read says nothing.
-fn read_json(path: &Path) -> Value {
-    let bytes = files::read(path, MAX_BYTES).ok();
-    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
 }

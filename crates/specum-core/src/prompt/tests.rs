@@ -12,7 +12,7 @@ fn the_text_of_the_ralph_loop_holds_nothing_that_its_plugin_would_read() {
         assert!(text.lines().all(|line| !line.trim_start().starts_with("iteration:")));
         assert!(text.starts_with(&ralph_loop_heading(spec)), "{text}");
         assert!(text.ends_with("\n<promise>ALL_TASKS_COMPLETE</promise>\n"), "{text}");
-        assert!(text.contains("`specum next`") && text.contains("`specum finish <id>`"));
+        assert!(text.contains("`specum next --brief`") && text.contains("`specum finish <id>`"));
     }
     assert!(ralph_loop(SPEC).starts_with("With specum, work the spec demo (./specs/demo)"));
 }

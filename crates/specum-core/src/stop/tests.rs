@@ -91,6 +91,50 @@ fn tasks_that_remain_block() {
 }
 
 #[test]
+fn a_false_promise_to_the_ralph_loop_is_sent_back_under_the_guard() {
+    let mut stage = Stage::with(|s| {
+        s.state().driver = Driver::RalphLoop;
+        s.input.stop_hook_active = true;
+        s.message = Some("Done: <promise>ALL_TASKS_COMPLETE</promise>");
+    });
+    insta::assert_snapshot!(stage.reason(), @"
+    Not finished: ./specs/demo/tasks.md still has open boxes: 1.2, 1.3.
+
+    The promise is true only when specum says that every task is done. Yours has ended the Ralph Loop: begin it again with `specum implement --driver ralph-loop`, then run `specum next --brief` and do what it says.
+    ");
+    assert!(stage.reason().contains("Stalled (1 of 2)"));
+    assert!(stage.reason().contains("Stalled (2 of 2)"));
+    assert!(matches!(stage.stop().output, Output::Tell(_)), "and then let go");
+
+    stage.message = Some("ALL_TASKS_COMPLETE");
+    stage.state().global_iteration += 1;
+    let reason = stage.reason();
+    assert!(reason.contains("open boxes: 1.2, 1.3") && !reason.contains("begin it again"));
+
+    let quiet = |change: fn(&mut Stage)| {
+        let mut stage = Stage::with(|s| {
+            s.state().driver = Driver::RalphLoop;
+            s.message = Some(claim::PROMISE);
+        });
+        change(&mut stage);
+        assert!(stage.is_silent());
+    };
+    quiet(|s| s.tasks = Some(DONE));
+    quiet(|s| s.message = Some("1.2 is done."));
+    quiet(|s| s.message = Some("I will say ALL_TASKS_COMPLETE at the end"));
+    quiet(|s| s.state().awaiting_approval = true);
+    quiet(|s| s.state().global_iteration = 1000);
+    quiet(|s| s.input.agents_running = true);
+    quiet(|s| {
+        s.state().owner = Some(Owner::Session {
+            session_id: "other".into(),
+            process: None,
+            seen: None,
+        });
+    });
+}
+
+#[test]
 fn the_ralph_loop_and_other_owners_are_left_alone() {
     assert!(Stage::with(|s| s.state().driver = Driver::RalphLoop).is_silent());
     let other = Owner::Session { session_id: "other".into(), process: None, seen: None };

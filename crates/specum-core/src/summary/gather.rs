@@ -78,6 +78,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 let place = self.place(task);
                 if let Some(attempt) = self.summary.tasks[place].attempts.last_mut() {
                     attempt.commit = Some(commit.clone()).filter(|commit| !commit.is_empty());
+                    attempt.went_to_git = true;
                 }
             }
             Entry::Kept { task, attempt, reference } => {
@@ -258,6 +259,9 @@ fn add_up(summary: &mut Summary) {
         summary.commits += task.attempts.iter().filter(|one| one.commit.is_some()).count();
         if task.done && task.passed().is_some_and(|attempt| attempt.unverified) {
             summary.unverified.push(task.id.clone());
+        }
+        if task.done && task.passed().is_some_and(|attempt| !attempt.went_to_git) {
+            summary.uncommitted.push(task.id.clone());
         }
         if let Some(passed) = task.passed().filter(|attempt| !attempt.outside.is_empty()) {
             let files = passed.outside.clone();

@@ -118,7 +118,7 @@ fn what_an_earlier_loop_did_is_left_out_and_a_second_start_is_not() {
     let loops = |end: Entry| {
         vec![started(), opened("1.1", 1), passed("1.1", 1, 9), end, started(), opened("1.2", 1)]
     };
-    for end in [Entry::Cancelled, Entry::Completed { tasks: 3 }] {
+    for end in [Entry::Cancelled, Entry::Completed { tasks: 3, promise: false }] {
         assert_eq!(summary(loops(end)).attempts, 1);
     }
     assert_eq!(
@@ -127,7 +127,7 @@ fn what_an_earlier_loop_did_is_left_out_and_a_second_start_is_not() {
         "the same loop, started again"
     );
     let mut over = loops(Entry::Paused { why: None });
-    over.extend([Entry::Completed { tasks: 3 }, committed("1.2", "x")]);
+    over.extend([Entry::Completed { tasks: 3, promise: false }, committed("1.2", "x")]);
     assert_eq!(summary(over).attempts, 2, "a loop that has ended is still the last one");
 }
 
@@ -207,7 +207,8 @@ fn the_loop_stands_as_the_last_word_about_it_says() {
         Standing::UnderWay
     );
     assert_eq!(stands(vec![started(), Entry::Cancelled]), Standing::Cancelled);
-    let complete = vec![started(), run(), Entry::Completed { tasks: 3 }, ended("complete")];
+    let complete =
+        vec![started(), run(), Entry::Completed { tasks: 3, promise: false }, ended("complete")];
     assert_eq!(stands(complete), Standing::Complete);
 }
 

@@ -14,7 +14,7 @@ use specum_core::machine::{self, Due, Event};
 use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
-use specum_core::state::{State, TaskResult};
+use specum_core::state::{Driver, State, TaskResult};
 use specum_core::summary::Summary;
 use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
@@ -25,6 +25,7 @@ use super::tree::Tree;
 use super::{AttemptError, Workspace};
 use crate::clock;
 use crate::git::Status;
+use crate::ralph_loop;
 use crate::store::{Locked, View};
 
 /// How long a look at the work tree counts as one of this moment.
@@ -151,6 +152,10 @@ impl Workspace {
             return Err(AttemptError::NoTasks(self.spec.shown.clone()));
         }
         let file = view.file();
+        // Nor is a plan without tasks one that is done.
+        if file.tasks.is_empty() {
+            return Err(AttemptError::Empty(self.spec.shown.clone()));
+        }
         if machine::batch_is_over(state, &file) {
             let step = machine::step(state, &file, Event::EndBatch);
             locked.write_step(Entry::BatchEnded, &step)?;
@@ -163,9 +168,12 @@ impl Workspace {
             }
             Due::Complete => {
                 let step = machine::step(state, &file, Event::Complete);
-                locked.write_step(Entry::Completed { tasks: file.tasks.len() }, &step)?;
+                let promise = state.driver == Driver::RalphLoop;
+                let completed = Entry::Completed { tasks: file.tasks.len(), promise };
+                locked.write_step(completed, &step)?;
                 // Whoever held the loop holds nothing any more.
                 self.store.forget_memory()?;
+                ralph_loop::end(&self.spec)?;
                 Ok(Next::Complete)
             }
             wait => Ok(Next::Wait(wait)),
@@ -222,12 +230,17 @@ impl Workspace {
         kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
     }
 
-    /// Opens what is due and tells a coordinator what to call. What has ended
-    /// and waits for its neighbours is not called again.
+    /// Opens what is due and tells a coordinator what to call.
     pub fn announce(&self) -> Result<Announcement, AttemptError> {
         let next = self.open()?;
         let is_complete = matches!(next, Next::Complete);
-        let text = match next {
+        Ok(Announcement { text: self.announced(&next)?, is_complete })
+    }
+
+    /// What a coordinator is told of the next piece of work. What has ended and
+    /// waits for its neighbours is not called again.
+    pub fn announced(&self, next: &Next) -> Result<String, AttemptError> {
+        Ok(match next {
             Next::Work(attempts) => {
                 let journal = self.store.read_journal()?;
                 let due: Vec<DueTask<'_>> = attempts
@@ -243,12 +256,15 @@ impl Workspace {
                 prompt::due(&due)
             }
             Next::Complete => {
-                let word = claim::ALL_TASKS_COMPLETE;
-                format!("{} Say {word} alone on a line, and stop.\n", prompt::ALL_DONE)
+                let (done, word) = (self.all_done(), self.last_word()?);
+                format!("{done} Say {word} alone on a line, and stop.\n")
             }
-            Next::Wait(due) => format!("{}\nTell the person, and stop.\n", prompt::waiting(&due)),
-        };
-        Ok(Announcement { text, is_complete })
+            Next::Wait(due) => {
+                // The Ralph Loop would send its session back in vain.
+                ralph_loop::end(&self.spec)?;
+                format!("{}\nTell the person, and stop.\n", prompt::waiting(due))
+            }
+        })
     }
 
     /// What became of a loop that is complete, in a line or two for a person.
@@ -271,6 +287,29 @@ impl Workspace {
              log` tells the whole story.",
             self.spec.name, summary.done, summary.total, summary.attempts
         ))
+    }
+
+    /// That every box is ticked, and what a person may not expect then.
+    pub fn all_done(&self) -> String {
+        let commits = match &self.git {
+            Ok(_) => "",
+            Err(_) => " Nothing is committed: this is no git repository.",
+        };
+        format!("{}{commits}", prompt::ALL_DONE)
+    }
+
+    /// What a session says when every box is ticked: the Ralph Loop waits for a
+    /// promise.
+    pub fn last_word(&self) -> Result<&'static str, AttemptError> {
+        let journal = self.store.read_journal()?;
+        let is_promise = journal.iter().rev().find_map(|record| match record.entry {
+            Entry::Completed { promise, .. } => Some(promise),
+            _ => None,
+        });
+        Ok(match is_promise {
+            Some(true) => claim::PROMISE,
+            Some(false) | None => claim::ALL_TASKS_COMPLETE,
+        })
     }
 
     /// What an executor of a session is to read.

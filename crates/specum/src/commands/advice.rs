@@ -14,6 +14,7 @@ use specum_core::state::{Phase, State};
 use specum_core::tasks::TaskFile;
 
 use super::print;
+use crate::claude_config;
 use crate::exit;
 use crate::git::Git;
 use crate::owner;
@@ -106,11 +107,17 @@ impl Advice {
     }
 
     /// The step to work with whatever agent is there.
-    fn step_to_work(self) -> Advice {
+    fn step_to_work(self, root: &Path) -> Advice {
         match agent::NAMES.into_iter().find(|name| find_program(name).is_some()) {
-            Some("claude") => self
-                .step("specum run", "works it with claude, unattended")
-                .step("specum plugin install", "or: in a session, by /ralph-specum:implement"),
+            Some("claude") => {
+                let advice = self.step("specum run", "works it with claude, unattended");
+                if claude_config::has_our_plugin(root) {
+                    advice.step("claude \"/ralph-specum:implement\"", "or: in a session")
+                } else {
+                    let why = "or: in a session, by /ralph-specum:implement";
+                    advice.step("specum plugin install", why)
+                }
+            }
             Some(_) => self.step("specum run", "works it to its end, unattended"),
             None => self
                 .step(
@@ -200,16 +207,16 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
     match store.read_state() {
         Some(Err(why)) => stands(format!("{progress}; its state is corrupt ({why})."))
             .step("specum run", "reads it from the journal and tasks.md, and goes on"),
-        Some(Ok(state)) => under_way(&store, &state, &progress),
+        Some(Ok(state)) => under_way(&project.root, &store, &state, &progress),
         None if done == total => all_done(project, spec),
         None => stands(format!("{progress}, and no loop is running."))
             .step_into_repository(&project.root)
             .step("specum run --dry-run", "shows what would be worked, and how it is checked")
-            .step_to_work(),
+            .step_to_work(&project.root),
     }
 }
 
-fn under_way(store: &Store, state: &State, progress: &str) -> Advice {
+fn under_way(root: &Path, store: &Store, state: &State, progress: &str) -> Advice {
     if let Some(why) = &state.blocked {
         return stands(format!("{progress}; it is blocked: {}.", clean::one_line(why)))
             .step("specum log", "shows what was tried")
@@ -231,12 +238,11 @@ fn under_way(store: &Store, state: &State, progress: &str) -> Advice {
         None if state.phase == Phase::Execution => {
             stands(format!("{progress}; a loop has begun and nobody works it."))
                 .step("specum status", "where it stands")
-                .step_to_work()
+                .step_to_work(root)
                 .step("specum cancel", "or: end it, keep plan and story")
         }
-        None => {
-            stands(format!("{progress}; it is in phase {}.", state.phase.as_str())).step_to_work()
-        }
+        None => stands(format!("{progress}; it is in phase {}.", state.phase.as_str()))
+            .step_to_work(root),
     }
 }
 

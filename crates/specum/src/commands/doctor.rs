@@ -7,12 +7,14 @@ use specum_core::owner::{Asker, Holder};
 use super::advice::Advice;
 use super::{print, print_json};
 use crate::attempt::{AttemptError, Workspace};
+use crate::claude_config;
 use crate::exit;
 use crate::files;
 use crate::git::Git;
 use crate::owner;
+use crate::plugin::PLUGIN;
 use crate::process::find_program;
-use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
+use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
 use crate::store::Store;
 
@@ -98,11 +100,13 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         ),
         hosts => add(Grade::Good, "agents", hosts.join(", ")),
     }
+    let project = Project::find(&here, home.as_deref().map(Path::new));
+    examine_plugin(project.as_ref().map_or(&here, |project| &project.root), &mut add);
     match Git::open(&here) {
         Ok(git) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
         Err(error) => add(Grade::Note, "git", format!("no commits will be made: {error}")),
     }
-    let Some(project) = Project::find(&here, home.as_deref().map(Path::new)) else {
+    let Some(project) = project else {
         add(
             Grade::Note,
             "project",
@@ -119,21 +123,30 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
             format!("{SETTINGS_FILE}:{}: {}", problem.line, problem.message),
         );
     }
+    for key in &project.inherited {
+        let (line, name) = (key.line, key.key);
+        let effect = match key.read_as {
+            Some(ours) => format!("`{name}` of the smart-ralph plugin is read as `{ours}`"),
+            None => format!("`{name}` of the smart-ralph plugin has no effect in specum"),
+        };
+        add(Grade::Note, "settings", format!("{SETTINGS_FILE}:{line}: {effect}"));
+    }
     for warning in &project.warnings {
         add(Grade::Note, "settings", warning.clone());
     }
     if !project.settings.enabled {
         add(Grade::Note, "settings", "enabled: false, so the hooks do nothing".into());
     }
-    match project.current() {
-        Ok(Some(spec)) => {
+    match project.active() {
+        Ok(Some(active)) => {
+            let spec = &active.spec;
             add(Grade::Good, "active", format!("{} ({})", spec.name, spec.shown));
-            examine_spec(&Store::of(&spec), &spec.dir, &mut add);
+            if let Some(doubt) = active.doubt() {
+                add(Grade::Note, "active", doubt);
+            }
+            examine_spec(&Store::of(spec), &spec.dir, &mut add);
         }
         Ok(None) => add(Grade::Note, "active", "no spec is active: `specum switch <name>`".into()),
-        Err(error @ SpecError::Ambiguous { .. }) => {
-            add(Grade::Bad, "active", format!("{error}; `specum switch <path>` settles it"));
-        }
         Err(error) => {
             add(Grade::Bad, "active", format!("{error}; `specum switch <name>` writes it anew"));
         }
@@ -142,6 +155,17 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         examine_runs(&project, spec, &mut add);
     }
     Ok(findings)
+}
+
+/// Whether sessions of Claude Code have our plugin, or another of its name.
+fn examine_plugin(root: &Path, add: &mut impl FnMut(Grade, &'static str, String)) {
+    let is_ours = claude_config::has_our_plugin(root);
+    if is_ours {
+        add(Grade::Good, "plugin", format!("{PLUGIN} is enabled in Claude Code"));
+    }
+    if let Some(namesakes) = claude_config::namesakes(root) {
+        add(if is_ours { Grade::Bad } else { Grade::Note }, "plugin", namesakes);
+    }
 }
 
 /// Puts away what killed runs have left, of every spec that was ever worked.

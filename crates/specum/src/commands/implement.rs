@@ -3,7 +3,7 @@ use specum_core::machine::Start;
 use specum_core::prompt::{self, Spec};
 use specum_core::state::Driver;
 
-use super::{next, print, print_json, workspace};
+use super::{next, print, print_json, project, spec, switch, warn_of_settings};
 use crate::attempt::Workspace;
 use crate::exit;
 use crate::owner;
@@ -14,12 +14,13 @@ use crate::session::{self, Note};
 /// Start working the tasks of a spec, or go on with them
 ///
 /// Checks the spec, writes the loop's state, and prints the first piece of
-/// work. What earlier runs learned about failed tasks is kept.
+/// work. The spec becomes the active one. What earlier runs learned about
+/// failed tasks is kept.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
     pub(super) spec: Option<String>,
-    /// Attempts for each task [default: 5]
+    /// Attempts for each task [default: the settings', or 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
     /// Iteration at which the loop stops; every attempt is one [default: tasks ×
@@ -46,14 +47,16 @@ enum DrivenBy {
 }
 
 pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
-    let workspace = workspace(args.spec.as_deref())?;
+    let project = project()?;
+    warn_of_settings(&project);
+    let workspace = Workspace::new(&project, spec(&project, args.spec.as_deref())?)?;
     // Starting again moves a spent cap on.
     let state = workspace.store.read_state().and_then(Result::ok);
     if state.is_some_and(|state| state.global_iteration >= state.max_global_iterations) {
         person::require("implement", typed)?;
     }
-    workspace.refuse_bad_plan()?;
     // Before anything changes.
+    workspace.refuse_bad_plan()?;
     if args.driver == DrivenBy::RalphLoop {
         ralph_loop::can_drive(&workspace.spec)?;
     }
@@ -61,7 +64,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let owner = session.as_deref().map(owner::session);
     let view = workspace.start(Start {
         owner,
-        max_task_iterations: args.max_task_iterations,
+        max_task_iterations: args.max_task_iterations.or(project.settings.run.max_task_iterations),
         max_global_iterations: args.max_global_iterations,
         recovery_mode: args.recovery_mode.then_some(true),
         driver: match args.driver {
@@ -72,6 +75,11 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     })?;
     if let Some(session) = &session {
         Note::asked(session, None, &workspace.spec)?;
+    }
+    // A loop that nobody looks for would end with the first stop.
+    let was_active = project.current().is_ok_and(|active| active.as_ref() == Some(&workspace.spec));
+    if !was_active {
+        switch::make_active(&project, &workspace.spec)?;
     }
     let cap = view.state.as_ref().map_or(0, |state| state.max_global_iterations);
     hand_over(&workspace, args.driver, session.as_deref(), cap)?;
@@ -85,11 +93,11 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         return brief_session(&workspace, args.driver);
     }
     print(format!("{}: {done} of {total} tasks done", workspace.spec.name))?;
+    if !was_active {
+        print(format!("it is the active spec now ({})", workspace.spec.shown))?;
+    }
     if let Err(why) = &workspace.git {
         super::warn(format!("no commits will be made: {why}"));
-    }
-    if total == 0 {
-        super::warn("tasks.md has no tasks; `specum check` tells what a task looks like");
     }
     next::show(&workspace)
 }

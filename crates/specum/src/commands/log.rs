@@ -67,8 +67,8 @@ fn tell(args: &Args, spec: &Spec, journal: &mut Journal) -> anyhow::Result<()> {
         // Asked first: what is written until then is told below.
         let over = journal.is_over();
         journal.look()?;
-        for record in &journal.records[told..] {
-            show(record, args.json, page)?;
+        for at in told..journal.records.len() {
+            show(&journal.records[..=at], args.json, page)?;
         }
         told = journal.records.len();
         if over || !args.follow {
@@ -79,13 +79,14 @@ fn tell(args: &Args, spec: &Spec, journal: &mut Journal) -> anyhow::Result<()> {
     end(args, spec, &journal.summary()?)
 }
 
-fn show(record: &Record, as_json: bool, page: Page) -> anyhow::Result<()> {
+/// Shows the last of these records.
+fn show(records: &[Record], as_json: bool, page: Page) -> anyhow::Result<()> {
     if !as_json {
-        return story::line(record, page).map_or(Ok(()), print_report);
+        return story::line(records, page).map_or(Ok(()), print_report);
     }
-    if record.entry == Entry::Done {
+    let Some(record) = records.last().filter(|record| record.entry != Entry::Done) else {
         return Ok(());
-    }
+    };
     // How the files were changed is the store's own affair.
     let record = Record { changes: None, ..record.clone() };
     print(json::line(&record).trim_end())

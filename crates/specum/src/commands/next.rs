@@ -1,5 +1,4 @@
 use serde_json::{Value, json};
-use specum_core::claim;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
@@ -9,16 +8,21 @@ use super::{hold_for_session, print, print_json, tell_news, workspace};
 use crate::attempt::{By, Next, Opened, Workspace};
 use crate::exit;
 use crate::ralph_loop::{self, Dropped};
+use crate::session;
 
 /// Open the next task, or group of tasks, and print a brief for each executor
 ///
 /// A brief holds the task, what failed last time, what others learned and the
 /// rules. Asked twice without `specum finish` in between, it prints the same
-/// again.
+/// again. In a session of Claude Code it prints which sub-agents to call: the
+/// plugin's hooks give them their briefs.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
     spec: Option<String>,
+    /// Print the briefs in a session of Claude Code too
+    #[arg(long)]
+    brief: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -30,9 +34,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     hold_for_session(&workspace)?;
     // A verdict that a host's time limit cut off.
     workspace.judge_reported(By::Verb)?;
-    let code = if args.json { show_json(&workspace) } else { show(&workspace) };
+    let code = match args {
+        Args { json: true, .. } => show_json(&workspace),
+        Args { brief: false, .. } if session::current().is_some() => show_calls(&workspace),
+        _ => show(&workspace),
+    };
     tell_news(&workspace);
     code
+}
+
+/// Prints what is due, for a coordinator.
+fn show_calls(workspace: &Workspace) -> anyhow::Result<u8> {
+    let next = workspace.open()?;
+    print(workspace.announced(&next)?.trim_end())?;
+    Ok(match next {
+        Next::Work(_) => {
+            print("\nWithout the plugin's hooks: `specum next --brief` prints what to do.")?;
+            exit::OK
+        }
+        Next::Complete => exit::OK,
+        Next::Wait(_) => exit::STOPPED,
+    })
 }
 
 /// Prints what is due, for people and models.
@@ -58,7 +80,7 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
             Ok(exit::OK)
         }
         Next::Complete => {
-            print(format!("\n{}\n\n{}", prompt::ALL_DONE, claim::ALL_TASKS_COMPLETE))?;
+            print(format!("\n{}\n\n{}", workspace.all_done(), workspace.last_word()?))?;
             Ok(exit::OK)
         }
         Next::Wait(due) => {

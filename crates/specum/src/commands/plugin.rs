@@ -2,6 +2,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{print, print_json, warn};
+use crate::claude_config;
 use crate::exit;
 use crate::plugin::{self, Host, Scope};
 use crate::process;
@@ -73,6 +74,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         Action::Install(args) => {
             let code = on_each(&args.target, Host::install, "nothing to do")?;
             warn_about_path();
+            if args.target.hosts().contains(&Host::Claude) {
+                claude_config::namesakes(&std::env::current_dir()?).iter().for_each(warn);
+            }
             Ok(code)
         }
         Action::Uninstall(args) => on_each(&args.target, Host::uninstall, "was not installed"),

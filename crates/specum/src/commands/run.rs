@@ -12,7 +12,9 @@ use specum_core::settings::{self, RunSettings};
 use specum_core::summary::Summary;
 use specum_core::tasks::{self, Command, Lookup, Task, TaskEdit, TaskFile, short_title};
 
-use super::{NotHere, WrongCall, command_json, print, print_json, project, spec, warn};
+use super::{
+    NotHere, WrongCall, command_json, print, print_json, project, spec, warn, warn_of_settings,
+};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::process::{self, find_program};
@@ -138,6 +140,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     workspace.scope.max_parallel = at_once(&workspace, jobs);
     workspace.scope.only = chosen(&workspace, &args.only)?;
     warn_of_misspelt_variables();
+    warn_of_settings(&project);
     let options = options(args, typed, settings)?;
     refuse_caps_that_cannot_bind(&workspace, &options)?;
     if args.dry_run {

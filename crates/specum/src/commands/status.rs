@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use specum_core::owner::Asker;
 use specum_core::plan;
 use specum_core::state::{Driver, Phase, State};
-use specum_core::summary::Summary;
+use specum_core::summary::{Attempt, AttemptResult, Summary};
 use specum_core::tasks::{Task, TaskFile, short_title};
 
 use super::{print, print_json, project, spec};
@@ -141,7 +141,12 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
 
 /// What the loop has taken until now.
 fn so_far(summary: &Summary) -> Option<String> {
-    let count = match summary.attempts {
+    // An attempt that was opened, and that nobody has worked, took nothing.
+    let worked = |attempt: &&Attempt| {
+        attempt.result != AttemptResult::Open || attempt.millis > 0 || !attempt.agents.is_empty()
+    };
+    let attempts = summary.tasks.iter().flat_map(|task| &task.attempts);
+    let count = match attempts.filter(worked).count() {
         0 => return None,
         1 => "1 attempt".to_owned(),
         attempts => format!("{attempts} attempts"),

@@ -4,6 +4,7 @@ use super::{print, print_json, project};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
+use crate::project::{Project, Spec};
 
 /// Make a spec the active one
 #[derive(Debug, clap::Args)]
@@ -21,12 +22,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Ok(git) = Git::open(&project.root) {
         git.exclude_own_files()?;
     }
-    let marker = project.marker_for(&spec);
-    files::write(&project.current_spec_file(), format!("{marker}\n").as_bytes())?;
+    make_active(&project, &spec)?;
     if args.json {
         print_json(&json!({"name": spec.name, "path": spec.shown}))?;
     } else {
         print(format!("active spec: {} ({})", spec.name, spec.shown))?;
     }
     Ok(exit::OK)
+}
+
+/// Writes the marker that verbs and hooks find the active spec by.
+pub(super) fn make_active(project: &Project, spec: &Spec) -> anyhow::Result<()> {
+    let marker = project.marker_for(spec);
+    Ok(files::write(&project.current_spec_file(), format!("{marker}\n").as_bytes())?)
 }

@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::{Host, PLUGIN, Scope, directory, place, program_of, remove};
+use crate::claude_config;
 use crate::process::{self, Bounds, WhenInterrupted};
 
 /// Far beyond what a host takes for it.
@@ -29,9 +30,12 @@ pub(super) fn install_claude(scope: Scope, program: &str) -> anyhow::Result<Vec<
     let scope = scope.name();
     call(Host::Claude, &["plugin", "marketplace", "add", text(&files)?, "--scope", scope])?;
     call(Host::Claude, &["plugin", "install", PLUGIN, "--scope", scope])?;
+    // Which of two plugins of one name a session has is not ours to say.
+    let alone = claude_config::namesakes(&std::env::current_dir()?).is_none();
+    let from_now = if alone { "; sessions opened from now on have it" } else { "" };
     Ok(vec![
         format!("files in {}", files.display()),
-        format!("installed {PLUGIN} (scope {scope}); sessions opened from now on have it"),
+        format!("installed {PLUGIN} (scope {scope}){from_now}"),
     ])
 }
 

@@ -12,10 +12,16 @@ use super::{clean, units};
 /// On a narrower page a line has the time of day alone.
 const ROOM_FOR_DATE: usize = 60;
 
-/// A record as a line, in the user's own time; `None` if it says nothing to a
-/// person.
-pub(crate) fn line(record: &Record, page: Page) -> Option<String> {
-    let (text, tone) = told(&record.entry)?;
+/// The last of these records as a line, in the user's own time; `None` if it says
+/// nothing to a person.
+pub(crate) fn line(records: &[Record], page: Page) -> Option<String> {
+    let (record, earlier) = records.split_last()?;
+    let (text, tone) = match &record.entry {
+        Entry::Reported { task, .. } if others_work(earlier, task) => {
+            (format!("{} reported, waits for the others", id(task)), Tone::Normal)
+        }
+        entry => told(entry)?,
+    };
     let time = Part::new(format!("{}  ", time(&record.at, page)), Tone::Dim);
     Some(page.row(&[time], &Part::new(text, tone), &[]))
 }
@@ -26,6 +32,20 @@ fn time(at: &str, page: Page) -> String {
         Ok(moment) => moment.to_zoned(TimeZone::system()).strftime(format).to_string(),
         Err(_) => fit(&clean::one_line(at), 19),
     }
+}
+
+/// Whether another task of the same round was begun and has not reported.
+fn others_work(earlier: &[Record], task: &TaskKey) -> bool {
+    let mut reported = vec![task];
+    for record in earlier.iter().rev() {
+        match &record.entry {
+            Entry::Reported { task, .. } => reported.push(task),
+            Entry::Opened { task, .. } if !reported.contains(&task) => return true,
+            Entry::Passed { .. } | Entry::Failed { .. } | Entry::Started { .. } => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// What a record tells, in words.
@@ -48,7 +68,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
             let text = format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons));
             return Some((text, Tone::Wary));
         }
-        Entry::Completed { tasks } => {
+        Entry::Completed { tasks, .. } => {
             return Some((format!("complete: all {tasks} tasks are done"), Tone::Good));
         }
         Entry::Started { tasks, open, .. } => format!("loop started: {open} of {tasks} tasks open"),
@@ -56,7 +76,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
             format!("{} begun (attempt {attempt}): {}", id(task), said(&task.title))
         }
         Entry::Delegated { task, .. } => format!("{} given to a sub-agent", id(task)),
-        Entry::Reported { task, .. } => format!("{} reported, waits for the others", id(task)),
+        Entry::Reported { task, .. } => format!("{} reported", id(task)),
         Entry::SentBack { task, reasons, .. } => {
             format!("{} sent back: {}", id(task), all(reasons))
         }

@@ -251,6 +251,11 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
         let text = format!("{}: ticked by you, not checked", listed(&summary.by_person));
         rows.push(("unverified", text, Tone::Wary));
     }
+    // The last pass of a loop under way may be on its way to git.
+    if !summary.uncommitted.is_empty() && summary.standing != Standing::UnderWay {
+        let text = format!("{}: there is no git repository", listed(&summary.uncommitted));
+        rows.push(("uncommitted", text, Tone::Wary));
+    }
     if !summary.unverified.is_empty() {
         let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));
         rows.push(("unverified", text, Tone::Wary));

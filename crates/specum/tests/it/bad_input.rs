@@ -120,14 +120,15 @@ fn a_state_of_a_newer_version_is_read_but_never_overwritten() {
 }
 
 #[test]
-fn a_task_file_without_tasks_ends_the_loop_with_a_warning() {
+fn a_task_file_without_tasks_is_refused_and_never_called_done() {
     for text in ["", "# Plan\n\nNothing yet.\n", "  - [ ] 1.1 nested\n", "\0\u{1}\u{2}binary"] {
         let world = World::with_tasks(text);
         assert_eq!(world.stop().silent().stderr, "", "{text:?}");
-        let call = world.specum(&["implement"]);
-        call.exits(0);
-        assert!(call.stderr.contains("warning: tasks.md has no tasks"), "{}", call.stderr);
-        assert!(call.stdout.ends_with("ALL_TASKS_COMPLETE\n"), "{}", call.stdout);
+        for verb in ["implement", "next"] {
+            let call = world.specum(&[verb]);
+            assert!(call.exits(3).stderr.contains("/tasks.md has no tasks; one is"), "{verb}");
+            assert_eq!(call.stdout, "", "{verb}");
+        }
         let check = world.specum(&["check"]);
         check.exits(1);
         assert!(check.stdout.contains("error: no tasks"), "{}", check.stdout);

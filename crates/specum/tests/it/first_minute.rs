@@ -247,7 +247,9 @@ fn where_a_run_begins_is_told_if_its_commits_would_be_lost() {
     let nowhere = World::empty();
     nowhere.write("specs/greeting/tasks.md", PLAN);
     nowhere.write("specs/.current-spec", "greeting\n");
-    names(&nowhere.specum(&agent), 0, &["no commits will be made", "`git init` makes one"]);
+    let said = nowhere.specum(&agent);
+    names(&said, 0, &["no commits will be made", "`git init` makes one"]);
+    assert!(said.stdout.contains("there is no git repository"), "the summary: {}", said.stdout);
 }
 
 #[test]

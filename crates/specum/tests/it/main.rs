@@ -30,6 +30,9 @@ mod agents;
 /// The plugin's way into the hosts, and the loop in the other two.
 mod plugin;
 
+/// What stands beside the plugin in the real Claude Code.
+mod neighbours;
+
 /// Another plugin as the driver.
 mod ralph_loop;
 

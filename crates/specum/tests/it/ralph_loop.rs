@@ -78,7 +78,7 @@ fn the_loop_file_is_as_the_plugin_reads_it_and_names_no_task() {
     );
     let started = lines[6].strip_prefix("started_at: \"").unwrap().trim_end_matches('"');
     started.parse::<jiff::Timestamp>().unwrap();
-    assert!(!body.contains("1.1") && body.contains("`specum next`"), "{body}");
+    assert!(!body.contains("1.1") && body.contains("`specum next --brief`"), "{body}");
     assert_eq!(said.stdout.trim_end(), body.trim_end(), "the session hears the same");
     assert_eq!(world.read_state()["driver"], "ralph-loop");
     assert!(!world.git(&["status", "--porcelain", "--untracked-files=all"]).contains(".claude"));
@@ -114,18 +114,16 @@ fn the_plugin_drives_four_tasks_to_the_promise_while_our_hook_is_silent() {
         said = work_one(&world);
     }
     assert_eq!(said, "<promise>ALL_TASKS_COMPLETE</promise>");
-    assert_eq!(stops, 5, "four tasks and the end");
+    assert_eq!(stops, 4, "one for each task, and no needless round");
     assert!(!world.read("specs/test-spec/tasks.md").contains("[ ]"));
     assert!(!world.path(LOOP).exists() && !world.path(STATE).exists());
     assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=all"]), "");
 }
 
-/// An agent that does as the body says, one task at a time.
+/// An agent that does as the body says, one task at a time, and says what specum
+/// has told it to say.
 fn work_one(world: &World) -> String {
     let due = world.specum(&["next", "--json"]).json();
-    if due["due"] == "complete" {
-        return "<promise>ALL_TASKS_COMPLETE</promise>".into();
-    }
     let id = due["tasks"][0]["id"].as_str().unwrap();
     world.write(&format!("f-{id}"), "");
     let signal = if due["tasks"][0]["agent"] == "qa-engineer" {
@@ -133,9 +131,56 @@ fn work_one(world: &World) -> String {
     } else {
         "TASK_COMPLETE"
     };
-    world.specum_with(&["finish", id], signal.as_bytes()).exits(0);
-    assert!(world.path(LOOP).exists(), "it is left to the plugin");
-    format!("{id} is done.")
+    let call = world.specum_with(&["finish", id], signal.as_bytes());
+    match call.exits(0).stdout.contains("Every task is done.") {
+        true => call.stdout.lines().last().unwrap().to_owned(),
+        false => format!("{id} is done."),
+    }
+}
+
+#[test]
+fn with_the_last_box_the_promise_is_printed_and_the_loop_file_goes() {
+    let world = with_plugin("- [ ] 1.1 a\n");
+    implement(&world).exits(0);
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.ends_with("\n<promise>ALL_TASKS_COMPLETE</promise>\n"));
+    assert!(!world.path(LOOP).exists());
+    assert_eq!(plugin_stop(&world, "ALL_TASKS_COMPLETE"), "", "whatever the agent says now");
+    let again = world.specum(&["next"]);
+    assert!(again.exits(0).stdout.ends_with("\n<promise>ALL_TASKS_COMPLETE</promise>\n"));
+    let mut session = world.command();
+    session.arg("next").env("CLAUDE_CODE_SESSION_ID", "s-1");
+    let told = call_without_input(session);
+    assert!(told.contains("Say <promise>ALL_TASKS_COMPLETE</promise> alone on a line"), "{told}");
+
+    world.write("specs/other/tasks.md", "- [ ] 1.1 a\n");
+    world.specum(&["implement", "other"]).exits(0);
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.ends_with("\nALL_TASKS_COMPLETE\n"), "without that plugin");
+}
+
+fn call_without_input(command: Command) -> String {
+    call(command, b"").exits(0).stdout.clone()
+}
+
+#[test]
+fn a_false_promise_beside_open_boxes_is_sent_back() {
+    let world = with_plugin(FOUR);
+    implement(&world).exits(0);
+    let promised = json!({
+        "last_assistant_message": "<promise>ALL_TASKS_COMPLETE</promise>",
+        "stop_hook_active": true,
+    });
+    world.hook("stop", &json!({"last_assistant_message": "1.1 is done."})).silent();
+    let reason = world.hook("stop", &promised).reason();
+    assert!(reason.contains("still has open boxes: 1.1, 1.2, 1.3, 1.4."), "{reason}");
+    assert_eq!(plugin_stop(&world, "<promise>ALL_TASKS_COMPLETE</promise>"), "", "it believes it");
+    assert!(reason.contains("`specum implement --driver ralph-loop`"), "{reason}");
+    implement(&world).exits(0);
+    assert!(plugin_stop(&world, "1.1 is done.").contains("`specum next --brief`"));
+    assert_eq!(world.blocks(10, &promised), 2, "and let go when nothing moves");
+    world.specum(&["pause"]).exits(0);
+    world.hook("stop", &json!({"last_assistant_message": "ALL_TASKS_COMPLETE"})).silent();
 }
 
 #[test]
@@ -285,7 +330,7 @@ fn a_run_takes_the_loop_from_the_plugin() {
     );
     world.git_init();
     implement(&world).exits(0);
-    assert!(plugin_stop(&world, "x").contains("`specum next`"));
+    assert!(plugin_stop(&world, "x").contains("`specum next --brief`"));
     world.specum(&["run", "--agent", "script", "--only", "1.1", "--take-over"]).exits(0);
     assert_eq!(plugin_stop(&world, "x"), "", "it would work beside the run");
     assert!(!world.path(LOOP).exists());
@@ -300,7 +345,7 @@ fn a_loop_that_waits_for_a_person_is_taken_from_the_plugin() {
     assert!(call.stdout.contains("`specum implement --driver ralph-loop`"), "{}", call.stdout);
     assert_eq!(plugin_stop(&world, "It is blocked."), "");
     world.specum(&["resume"]).exits(0);
-    assert!(plugin_stop(&world, "x").contains("`specum next`"), "and driven again");
+    assert!(plugin_stop(&world, "x").contains("`specum next --brief`"), "and driven again");
     world.stop().silent();
 }
 
@@ -311,7 +356,7 @@ fn pause_and_resume_take_the_plugin_along() {
     world.specum(&["pause"]).exits(0);
     assert_eq!(plugin_stop(&world, "x"), "");
     world.specum(&["resume"]).exits(0);
-    assert!(plugin_stop(&world, "x").contains("`specum next`"));
+    assert!(plugin_stop(&world, "x").contains("`specum next --brief`"));
     let counted = world.read(LOOP);
     world.specum(&["resume"]).exits(0);
     assert_eq!(world.read(LOOP), counted, "a loop that runs is not begun again");

@@ -64,7 +64,7 @@ fn run(program: &Path, world: &World, model: &Model, prompt: &str) -> Outcome {
 }
 
 /// What the coordinator has just been told: its prompt or its calls' results.
-fn told(request: &Request) -> String {
+pub(crate) fn told(request: &Request) -> String {
     let results = request.tool_results();
     if results.is_empty() {
         return request.last_user_text();
@@ -73,7 +73,7 @@ fn told(request: &Request) -> String {
 }
 
 /// A coordinator that calls what it is told to call.
-fn coordinate(request: &Request) -> Reply {
+pub(crate) fn coordinate(request: &Request) -> Reply {
     let told = told(request);
     if told.contains("Every task is done.") {
         return Reply::text("ALL_TASKS_COMPLETE");
@@ -96,7 +96,7 @@ fn coordinate(request: &Request) -> Reply {
     Reply::message(calls.collect())
 }
 
-fn task_of(request: &Request) -> String {
+pub(crate) fn task_of(request: &Request) -> String {
     let brief = request.user_texts().concat();
     Marker::find(&brief).map_or_else(String::new, |marker| marker.task)
 }

@@ -96,6 +96,57 @@ fn switch_writes_the_marker_and_status_follows() {
 }
 
 #[test]
+fn implement_makes_the_spec_it_names_the_active_one() {
+    let world = World::with_tasks(TWO);
+    world.write("specs/other/tasks.md", "- [ ] 1.1 Theirs\n");
+    let call = world.specum(&["implement", "other"]);
+    assert!(call.exits(0).stdout.contains("\nit is the active spec now (./specs/other)\n"));
+    assert_eq!(world.read("specs/.current-spec"), "other\n");
+    assert!(world.stop().reason().starts_with("Continue spec: other"));
+    let again = world.specum(&["implement"]);
+    assert!(!again.exits(0).stdout.contains("active spec"), "{}", again.stdout);
+
+    world.write("specs/bad/tasks.md", "");
+    world.specum(&["implement", "bad"]).exits(3);
+    assert_eq!(world.read("specs/.current-spec"), "other\n", "what is refused changes nothing");
+}
+
+#[test]
+fn the_settings_of_the_smart_ralph_plugin_stop_no_verb() {
+    let world = World::planned(TWO);
+    world.write(
+        ".claude/ralph-specum.local.md",
+        "---\nenabled: true\ndefault_max_iterations: 2\nauto_commit_spec: true\n\
+         quick_mode_default: false\nspecs_dirs: [\"./specs\"]\n---\n\n# Notes\n",
+    );
+    for verb in ["list", "status", "check"] {
+        assert_eq!(world.specum(&[verb]).exits(0).stderr, "", "{verb} has nothing to warn of");
+    }
+    let call = world.specum(&["implement"]);
+    assert_eq!(
+        call.exits(0).stderr,
+        "warning: .claude/ralph-specum.local.md: `auto_commit_spec`, `quick_mode_default` have no \
+         effect in specum; see `specum doctor`\n"
+    );
+    assert_eq!(world.read_state()["maxTaskIterations"], 2);
+    assert_eq!(world.stop().exits(0).stderr.matches("settings").count(), 0);
+    let doctor = world.specum(&["doctor"]);
+    let lines: Vec<&str> =
+        doctor.exits(0).stdout.lines().filter(|line| line.contains("smart-ralph")).collect();
+    assert_eq!(
+        lines,
+        [
+            "note  settings  .claude/ralph-specum.local.md:3: `default_max_iterations` of the \
+             smart-ralph plugin is read as `max_task_iterations`",
+            "note  settings  .claude/ralph-specum.local.md:4: `auto_commit_spec` of the \
+             smart-ralph plugin has no effect in specum",
+            "note  settings  .claude/ralph-specum.local.md:5: `quick_mode_default` of the \
+             smart-ralph plugin has no effect in specum",
+        ]
+    );
+}
+
+#[test]
 fn a_name_of_two_specs_is_refused_with_both_paths_by_every_verb() {
     let world = twins();
     for verb in ["switch", "status", "check", "implement", "next", "pause", "resume", "cancel"] {
@@ -239,6 +290,7 @@ fn a_named_spec_is_paused_and_not_the_active_one() {
     let world = World::with_tasks(TWO);
     world.write("specs/other/tasks.md", TWO);
     world.specum(&["implement", "other"]).exits(0);
+    world.specum(&["switch", "test-spec"]).exits(0);
     world.specum(&["pause", "other"]).exits(0);
     assert_eq!(world.specum(&["status", "other", "--json"]).json()["paused"], true);
     assert_eq!(world.specum(&["status", "--json"]).json()["paused"], false);

@@ -74,7 +74,7 @@ fn as_json(args: &Args, spec: &Spec, journal: &mut Journal, id: &str) -> anyhow:
         journal.look()?;
         for record in &journal.records[told..] {
             if record.entry.task().is_some_and(|task| task.id == id) {
-                show(record, true, page)?;
+                show(std::slice::from_ref(record), true, page)?;
             }
         }
         told = journal.records.len();

@@ -78,7 +78,8 @@ impl World {
             Due::Work(unit) => unit,
             Due::Complete => {
                 let step = machine::step(&state, &file, Event::Complete);
-                let written = self.write(Entry::Completed { tasks: file.tasks.len() }, &step);
+                let written =
+                    self.write(Entry::Completed { tasks: file.tasks.len(), promise: false }, &step);
                 if took_effect(&written) {
                     self.truth.ended(End::Completed);
                     self.disk.memory = None;

@@ -111,15 +111,34 @@ fn a_marker_that_is_no_file_is_refused_and_never_waited_for() {
 }
 
 #[test]
-fn a_name_in_two_roots_is_never_guessed() {
+fn a_name_in_two_roots_means_the_first_for_hooks_and_verbs() {
     let world = World::with_tasks(TWO);
+    assert!(world.stop().reason().starts_with("Continue spec: test-spec"));
     world.write(".claude/ralph-specum.local.md", "---\nspecs_dirs: [specs, more]\n---\n");
     world.write("more/test-spec/tasks.md", TWO);
-    let call = world.stop();
-    assert!(call.silent().stderr.contains("./specs/test-spec") && call.stderr.contains("./more/"));
-    assert_eq!(call.stderr.lines().count(), 1, "{}", call.stderr);
-    world.write(MARKER, "./specs/test-spec\n");
-    assert!(world.stop().reason().starts_with("Continue spec: test-spec"));
+    assert!(world.stop().reason().contains("Path: ./specs/test-spec |"), "the loop goes on");
+    let call = world.specum(&["status", "--json"]);
+    assert_eq!(call.exits(0).json()["path"], "./specs/test-spec");
+    let doubt = "./specs/test-spec is taken, not ./more/test-spec. `specum switch <path>`";
+    assert!(call.stderr.contains(doubt), "{}", call.stderr);
+    assert!(world.specum(&["doctor"]).exits(0).stdout.contains(doubt));
+    world.specum(&["switch", "specs/test-spec"]).exits(0);
+    assert_eq!(world.specum(&["status"]).exits(0).stderr, "");
+}
+
+#[test]
+fn the_marker_is_a_path_where_a_second_spec_of_the_name_could_be_added() {
+    let world = World::with_tasks(TWO);
+    world.write(".claude/ralph-specum.local.md", "---\nspecs_dirs: [specs, more]\n---\n");
+    world.write("more/other/tasks.md", TWO);
+    for (spec, path) in [("test-spec", "./specs/test-spec\n"), ("other", "./more/other\n")] {
+        world.specum(&["switch", spec]).exits(0);
+        assert_eq!(world.read(MARKER), path);
+    }
+    world.specum(&["implement"]).exits(0);
+    assert!(world.stop().reason().contains("Path: ./more/other |"));
+    world.write("specs/other/tasks.md", TWO);
+    assert!(world.stop().reason().contains("Path: ./more/other |"), "the loop goes on");
 }
 
 #[test]

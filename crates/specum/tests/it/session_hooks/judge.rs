@@ -167,6 +167,67 @@ fn a_batch_is_judged_with_its_last_result_and_only_what_failed_comes_again() {
 }
 
 #[test]
+fn the_story_says_that_a_task_waits_for_others_only_where_there_are_others() {
+    let reports = |world: &World| {
+        let story = world.specum(&["log"]).exits(0).stdout.clone();
+        let lines = story.lines().filter(|line| line.contains(" reported"));
+        lines.map(|line| line[21..].to_owned()).collect::<Vec<_>>()
+    };
+    let world = delegated(PLAN);
+    world.write("a", "");
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    assert_eq!(reports(&world), ["1.1 reported"]);
+
+    let world = delegated(GROUP);
+    given(&calls(&world, "task 1.2", "toolu_2"));
+    world.write("a", "");
+    world.write("b", "");
+    ends(&world, "toolu_2", "TASK_COMPLETE").silent();
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    assert_eq!(reports(&world), ["1.2 reported, waits for the others", "1.1 reported"]);
+}
+
+#[test]
+fn a_session_is_told_of_the_whole_group_that_is_due_and_next_names_the_calls() {
+    let world = session(GROUP);
+    let start = world.hook("session-start", &json!({"source": "resume"}));
+    let due = "\nDue: 1.1 a, 1.2 b (a group of 2, worked at once). Held by this session.\n";
+    assert!(start.exits(0).stdout.contains(due), "{}", start.stdout);
+
+    let next = |args: &[&str]| {
+        let mut command = world.command();
+        command.arg("next").args(args).env("CLAUDE_CODE_SESSION_ID", "test-session");
+        call(command, b"").exits(0).stdout.clone()
+    };
+    let told = next(&[]);
+    assert!(told.starts_with("Due now, 2 Agent calls in one message:\n- `task 1.1` for"), "{told}");
+    assert!(!told.contains("specum-attempt") && told.len() < 400, "{told}");
+    let briefs = next(&["--brief"]);
+    assert_eq!(briefs.matches("specum-attempt").count(), 2, "{briefs}");
+    assert_eq!(world.specum(&["next"]).exits(0).stdout, briefs, "as outside a session");
+    world.specum(&["pause"]).exits(0);
+    let mut command = world.command();
+    command.arg("next").env("CLAUDE_CODE_SESSION_ID", "test-session");
+    assert!(call(command, b"").exits(6).stdout.contains("Paused"));
+}
+
+#[test]
+fn without_a_repository_the_end_says_that_nothing_is_committed() {
+    let world = World::empty();
+    world.write("specs/.current-spec", "test-spec\n");
+    world.write(TASKS, "- [ ] 1.1 a\n");
+    take_over(&world, "test-session").exits(0);
+    given(&calls(&world, "task 1.1", "toolu_1"));
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    let end = told(&world, "toolu_1", "TASK_COMPLETE");
+    let nothing = "Every task is done. Nothing is committed: this is no git repository.";
+    assert!(end.contains(nothing), "{end}");
+    assert!(world.specum(&["next"]).exits(0).stdout.contains(nothing));
+    let log = world.specum(&["log"]).exits(0).stdout.clone();
+    assert!(log.contains("\nuncommitted 1.1: there is no git repository\n"), "{log}");
+}
+
+#[test]
 fn a_verdict_that_was_cut_off_is_made_by_next() {
     // The check kills its judge, once.
     let deadly = "`if rm die; then kill -9 $PPID; fi; test -f a`";

@@ -104,6 +104,7 @@ fn cancel_of_one_spec_leaves_another_one_active() {
         let world = started();
         world.write("specs/other/tasks.md", TWO);
         world.specum(&["implement", "other"]).exits(0);
+        world.specum(&["switch", "test-spec"]).exits(0);
         world.specum(args).exits(0);
         assert_eq!(world.read("specs/.current-spec"), "test-spec\n", "{args:?}");
         assert!(world.path(STATE).exists());

@@ -1,0 +1,177 @@
+use super::*;
+
+fn read(body: &str) -> Settings {
+    parse(format!("---\n{body}\n---\n# Notes\nenabled: false\n").as_bytes()).0
+}
+
+fn problems(body: &str) -> Vec<String> {
+    let (_, problems) = parse(format!("---\n{body}\n---\n").as_bytes());
+    problems.into_iter().map(|p| format!("{}: {}", p.line, p.message)).collect()
+}
+
+#[test]
+fn aliases_that_multiply_are_a_problem_and_no_list() {
+    let line = |name: &str, of: &str| format!("  - &{name} [{}]\n", [of; 8].join(","));
+    let mut text = format!("---\nmax_parallel: 3\nagent:\n{}", line("a", "x"));
+    for (name, of) in [("b", "*a"), ("c", "*b"), ("d", "*c"), ("e", "*d"), ("f", "*e")] {
+        text.push_str(&line(name, of));
+    }
+    let (settings, problems) = parse(text.as_bytes());
+    assert_eq!((settings.max_parallel, settings.run.agent.len()), (3, 0));
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].message.contains("alias"), "{}", problems[0].message);
+    let few = parse(b"---\nspecs_dirs: [&a ./x, *a]\n").0.specs_dirs;
+    assert_eq!(few, ["./x", "./x"]);
+}
+
+#[test]
+fn no_front_matter_means_defaults() {
+    for text in ["", "# Title\nenabled: false\n", "---", "---\n---\n"] {
+        assert_eq!(parse(text.as_bytes()), (Settings::default(), vec![]), "{text}");
+    }
+}
+
+#[test]
+fn enabled_is_false_in_any_case_quoted_or_not() {
+    for value in [
+        "false",
+        "False",
+        "FALSE",
+        "'false'",
+        "\"False\"",
+        "no",
+        "off",
+        "false   # for now",
+        "false\r",
+    ] {
+        assert!(!read(&format!("enabled: {value}")).enabled, "{value}");
+    }
+    for value in ["true", "TRUE", "'true'", "yes"] {
+        assert!(read(&format!("enabled: {value}")).enabled, "{value}");
+    }
+}
+
+#[test]
+fn lists_are_inline_or_block_with_any_quotes() {
+    let expected = ["./a", "b c"];
+    for body in [
+        "specs_dirs: [./a, 'b c']",
+        "specs_dirs: [\"./a\", b c]",
+        "specs_dirs:\n  - ./a\n  - 'b c'",
+        "specs_dirs:\n- ./a\n# comment\n- \"b c\"",
+        "specs_dirs:\r\n  - ./a\r\n  - b c\r",
+        "specs_dirs: [\n  ./a,\n  b c\n]",
+    ] {
+        assert_eq!(read(body).specs_dirs, expected, "{body}");
+    }
+    assert_eq!(read("specs_dirs: ./one").specs_dirs, ["./one"]);
+    assert_eq!(read("specs_dirs:").specs_dirs, Vec::<String>::new());
+}
+
+#[test]
+fn a_mistake_is_named_and_voids_nothing_else() {
+    let body = "specs_dir: [x]\nenabled: false\nmax_parallel: many\nspecs_dirs: [a\nenabled: true";
+    assert_eq!(read(body), Settings { enabled: false, ..Settings::default() });
+    insta::assert_snapshot!(problems(body).join("\n"), @"
+    2: unknown key `specs_dir`; did you mean `specs_dirs`?
+    4: `max_parallel` must be a number from 1 to 64, not \"many\"
+    5: line 1 column 13: unclosed bracket '['
+    6: `enabled` is set twice; the first one counts
+    ");
+    let unknown = problems("colour: red").remove(0);
+    assert!(unknown.starts_with("2: unknown key `colour`; the keys are enabled, specs_dirs,"));
+    assert_eq!(problems("enabled: maybe").len(), 1);
+}
+
+#[test]
+fn the_keys_of_smart_ralph_are_understood_or_ignored() {
+    let body = "enabled: true\ndefault_max_iterations: 7\nauto_commit_spec: no\n\
+        quick_mode_default: later\nspecs_dirs: [\"./specs\"]";
+    assert_eq!(problems(body), Vec::<String>::new());
+    assert_eq!(read(body).run.max_task_iterations, Some(7));
+    let named = |body: &str| -> Vec<(usize, &str, Option<&str>)> {
+        let found = inherited(format!("---\n{body}\n---\n").as_bytes());
+        found.into_iter().map(|found| (found.line, found.key, found.read_as)).collect()
+    };
+    assert_eq!(
+        named(body),
+        [
+            (3, "default_max_iterations", Some("max_task_iterations")),
+            (4, "auto_commit_spec", None),
+            (5, "quick_mode_default", None),
+        ]
+    );
+    assert_eq!(named("enabled: true\nmodel: quick_mode_default"), []);
+    for both in [
+        "default_max_iterations: 7\nmax_task_iterations: 3",
+        "max_task_iterations: 3\ndefault_max_iterations: 7",
+    ] {
+        assert_eq!(read(both).run.max_task_iterations, Some(3), "our own key counts more");
+        assert_eq!(problems(both), Vec::<String>::new());
+    }
+    insta::assert_snapshot!(
+        problems("default_max_iterations: many\ndefault_max_iteration: 3").join("\n"),
+        @r#"
+    2: `default_max_iterations` must be a number from 1 to 1000, not "many"
+    3: unknown key `default_max_iteration`; did you mean `max_task_iterations`?
+    "#
+    );
+}
+
+#[test]
+fn a_run_takes_its_options_from_here() {
+    let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
+        max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\n\
+        task_timeout: 1h30m\nidle_timeout: 90\nmax_time: 8h\nmax_cost: 2.5\n\
+        max_tokens: 1000000\nworktree_setup: npm ci";
+    assert_eq!(problems(body), Vec::<String>::new());
+    let expected = RunSettings {
+        agent: vec!["claude".into(), "codex".into()],
+        agent_command: Some("my-agent --fast".into()),
+        model: Some("opus".into()),
+        max_task_iterations: Some(3),
+        max_global_iterations: Some(50),
+        recovery_mode: Some(true),
+        task_timeout: Some(5_400_000),
+        idle_timeout: Some(90_000),
+        max_time: Some(28_800_000),
+        max_cost: Some(2.5),
+        max_tokens: Some(1_000_000),
+        worktree_setup: Some("npm ci".into()),
+    };
+    assert_eq!(read(body).run, expected);
+    assert_eq!(read("agent: claude, codex").run.agent, ["claude", "codex"]);
+    for wrong in [
+        "max_cost: -1",
+        "max_cost: free",
+        "max_tokens: 0",
+        "idle_timeout: soon",
+        "task_timeout: 10 fortnights",
+        "recovery_mode: perhaps",
+        "agent: {a: b}",
+        "model:",
+        "max_cots: 5",
+    ] {
+        assert_eq!(problems(wrong).len(), 1, "{wrong}");
+    }
+}
+
+#[test]
+fn times_as_people_write_them() {
+    let cases =
+        [("90", 90_000), ("90s", 90_000), ("10m", 600_000), ("1h 30m", 5_400_000), ("5ms", 5)];
+    for (text, millis) in cases {
+        assert_eq!(duration(text), Some(millis), "{text}");
+    }
+    for text in ["", "m", "-5s", "1.5h", "5 lightyears", "99999999999999999999", "1h x"] {
+        assert_eq!(duration(text), None, "{text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_bytes_are_settings(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), lead: bool) {
+        let text = if lead { [b"---\n".as_slice(), &bytes].concat() } else { bytes };
+        parse(&text);
+    }
+}
