@@ -139,9 +139,10 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
         "description": format!("task {}", opened.key.id),
         "subagent_type": format!("ralph-specum:{}", prompt::agent(opened.role)),
         "prompt": workspace.brief(opened, attempts.len() > 1).map_err(said)?,
+        // Said, not left out: since Claude Code 2.1.198 the default is `true`.
+        "run_in_background": false,
     });
-    // Everything else is left out: in the background, or in a copy of the tree,
-    // nobody could judge it.
+    // Everything else is left out: in a copy of the tree nobody could judge it.
     if let Some(model) = input.tool_input.get("model") {
         updated["model"] = model.clone();
     }
