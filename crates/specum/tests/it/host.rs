@@ -9,6 +9,7 @@
 
 mod agent;
 mod claude;
+mod conversation;
 mod other;
 mod process;
 
@@ -25,6 +26,7 @@ use std::thread;
 use crate::world::{announce, skipped};
 pub(crate) use agent::Workplace;
 pub(crate) use claude::{ClaudeRun, Outcome};
+pub(crate) use conversation::Conversation;
 pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini, settle_opencode};
 
 /// An agent host as npm knows it.

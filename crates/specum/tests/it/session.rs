@@ -2,6 +2,7 @@
 //! plays coordinator and executors, specum does everything else.
 
 mod commands;
+mod interactive;
 mod turn;
 
 use std::path::{Path, PathBuf};
@@ -89,9 +90,12 @@ fn coordinate(request: &Request) -> Reply {
     if told.contains("Every task is done.") {
         return Reply::text("ALL_TASKS_COMPLETE");
     }
-    let Some((_, due)) = told.rsplit_once("Due now") else {
-        return Reply::text("I do not know what to do.");
-    };
+    calls_due(&told).unwrap_or_else(|| Reply::text("I do not know what to do."))
+}
+
+/// The calls that a text says are due, if it says so.
+fn calls_due(told: &str) -> Option<Reply> {
+    let (_, due) = told.rsplit_once("Due now")?;
     let calls = due.split("- `task ").skip(1).map(|rest| {
         let id = rest.split('`').next().unwrap_or_default();
         let agent = rest.split("for `").nth(1).and_then(|rest| rest.split('`').next());
@@ -104,7 +108,7 @@ fn coordinate(request: &Request) -> Reply {
             }),
         )
     });
-    Reply::message(calls.collect())
+    Some(Reply::message(calls.collect()))
 }
 
 fn task_of(request: &Request) -> String {
