@@ -48,7 +48,7 @@ const OLDEST_CLAUDE: Host = Host {
     megabytes: 235,
 };
 
-const CLAUDE: Host = Host { version: "2.1.325", megabytes: 245, ..OLDEST_CLAUDE };
+const CLAUDE: Host = Host { version: "2.1.325", megabytes: 350, ..OLDEST_CLAUDE };
 
 const CODEX: Host =
     Host { name: "codex", package: "@openai/codex", version: "0.166.0", megabytes: 435 };

@@ -26,7 +26,8 @@ pub(crate) fn on_terminal(mut command: Command, rows: u16, columns: u16) -> (Chi
     grantpt(&ours).expect("it is ours");
     unlockpt(&ours).expect("it is ours");
     let name = ptsname(&ours, Vec::new()).expect("it has a name");
-    let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let name = name.to_str().expect("a plain one");
+    let theirs = File::options().read(true).write(true).open(name).expect("its other side");
     let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&theirs, size).expect("a terminal has a size");
     let handle = || Stdio::from(theirs.try_clone().expect("another handle"));

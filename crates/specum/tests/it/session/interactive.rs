@@ -26,10 +26,16 @@ fn at_terminal(program: &Path, world: &World, model: &Model) -> ClaudeRun {
         .path(Path::new(SPECUM).parent().unwrap())
 }
 
-/// A coordinator that calls what it is told to call, by whatever way it hears
-/// of it, and answers what a person asks.
+/// A coordinator that answers what a person asks, and otherwise calls what it
+/// is told to call, by whatever way it hears of it.
 fn coordinate(request: &Request) -> Reply {
     let news = request.news().replace("\n  ", "\n");
+    if news.contains("capital of France") {
+        return Reply::text("It is Paris.");
+    }
+    if news.contains("tell the person what it says") {
+        return Reply::text("I see.");
+    }
     if news.contains("Every task is done.") {
         return Reply::text("ALL_TASKS_COMPLETE");
     }
@@ -42,8 +48,7 @@ fn coordinate(request: &Request) -> Reply {
             let input = json!({"description": "next", "prompt": format!("task {id}"), "subagent_type": agent});
             Reply::tool("Agent", input)
         }
-        None if news.contains("capital of France") => Reply::text("It is Paris."),
-        None => Reply::text("I see."),
+        None => Reply::text("I wait."),
     }
 }
 
