@@ -126,11 +126,8 @@ fn a_false_promise_to_the_ralph_loop_is_sent_back_under_the_guard() {
     quiet(|s| s.state().global_iteration = 1000);
     quiet(|s| s.input.agents_running = true);
     quiet(|s| {
-        s.state().owner = Some(Owner::Session {
-            session_id: "other".into(),
-            process: None,
-            seen: None,
-        });
+        s.state().owner =
+            Some(Owner::Session { session_id: "other".into(), process: None, seen: None });
     });
 }
 

@@ -22,9 +22,10 @@ use measure::{Bench, Figures, Group, Scale};
 mod it {
     pub(crate) mod host;
     pub(crate) mod model;
+    pub(crate) mod terminal;
     pub(crate) mod world;
 }
-use it::{host, model, world};
+use it::{host, model, terminal, world};
 
 #[allow(dead_code, reason = "a test uses the quick form")]
 mod measure;

@@ -188,7 +188,7 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
         "description": format!("task {}", opened.key.id),
         "subagent_type": format!("{OURS}{}", prompt::agent(opened.role)),
         "prompt": workspace.brief(opened, attempts.len() > 1).map_err(said)?,
-        // Newer hosts take the background for granted.
+        // Said, not left out: since Claude Code 2.1.198 the default is `true`.
         "run_in_background": false,
     });
     // Everything else is left out: in a copy of the tree nobody could judge it.

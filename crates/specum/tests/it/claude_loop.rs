@@ -85,28 +85,29 @@ fn one_task_a_turn(request: &Request) -> Reply {
 const PROMPT: &str = "Work the spec. Hand the result of the first task to `specum finish 1.1`.";
 
 fn finishes(count: usize) {
-    let Some(program) = host::claude() else { return };
-    let world = started(count);
-    let model = Model::start(one_task_a_turn);
+    for program in host::claudes() {
+        let world = started(count);
+        let model = Model::start(one_task_a_turn);
 
-    let outcome = claude(&program, &world, &model, PROMPT);
+        let outcome = claude(&program, &world, &model, PROMPT);
 
-    assert_eq!(open_boxes(&world), 0);
-    assert_eq!(outcome.result()["is_error"], false);
-    assert!(!world.path("specs/demo/.ralph-state.json").exists(), "the loop has ended");
-    let subjects = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
-    let tasks: Vec<&str> = subjects.split_whitespace().collect();
-    let expected: Vec<String> = (1..=count).map(|n| format!("1.{n}")).collect();
-    assert_eq!(tasks, expected, "one commit for each task, in order");
-    assert_eq!(world.git(&["status", "--porcelain"]), "");
+        assert_eq!(open_boxes(&world), 0);
+        assert_eq!(outcome.result()["is_error"], false);
+        assert!(!world.path("specs/demo/.ralph-state.json").exists(), "the loop has ended");
+        let subjects = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+        let tasks: Vec<&str> = subjects.split_whitespace().collect();
+        let expected: Vec<String> = (1..=count).map(|n| format!("1.{n}")).collect();
+        assert_eq!(tasks, expected, "one commit for each task, in order");
+        assert_eq!(world.git(&["status", "--porcelain"]), "");
 
-    // All in one prompt: the flag is set on every stop but the first, which is
-    // where the shell ancestor of this hook gives up.
-    let stops = stops(&world);
-    assert_eq!(blocks(&outcome), count - 1);
-    assert_eq!(stops.len(), count);
-    assert_eq!(stops[0]["stop_hook_active"], false);
-    assert!(stops[1..].iter().all(|stop| stop["stop_hook_active"] == true));
+        // All in one prompt: the flag is set on every stop but the first, which is
+        // where the shell ancestor of this hook gives up.
+        let stops = stops(&world);
+        assert_eq!(blocks(&outcome), count - 1);
+        assert_eq!(stops.len(), count);
+        assert_eq!(stops[0]["stop_hook_active"], false);
+        assert!(stops[1..].iter().all(|stop| stop["stop_hook_active"] == true));
+    }
 }
 
 #[test]
@@ -121,154 +122,168 @@ fn sixty_of_sixty_tasks_are_done_in_one_prompt() {
 
 #[test]
 fn a_model_that_only_ticks_boxes_is_led_to_the_end_too() {
-    let Some(program) = host::claude() else { return };
-    let world = started(4);
-    let model = Model::start(|request| {
-        if !request.tool_results().is_empty() {
-            let all = request.tool_results()[0].text.ends_with("ALL_TASKS_COMPLETE");
-            return Reply::text(if all { "ALL_TASKS_COMPLETE" } else { "stopping" });
-        }
-        let command = match due(request) {
-            Some(id) => format!("sed -i 's/^- \\[ \\] {id} /- [x] {id} /' specs/demo/tasks.md"),
-            None => "specum next".into(),
-        };
-        Reply::tool("Bash", json!({"command": command}))
-    });
+    for program in host::claudes() {
+        let world = started(4);
+        let model = Model::start(|request| {
+            if !request.tool_results().is_empty() {
+                let all = request.tool_results()[0].text.ends_with("ALL_TASKS_COMPLETE");
+                return Reply::text(if all { "ALL_TASKS_COMPLETE" } else { "stopping" });
+            }
+            let command = match due(request) {
+                Some(id) => format!("sed -i 's/^- \\[ \\] {id} /- [x] {id} /' specs/demo/tasks.md"),
+                None => "specum next".into(),
+            };
+            Reply::tool("Bash", json!({"command": command}))
+        });
 
-    let outcome = claude(&program, &world, &model, PROMPT);
+        let outcome = claude(&program, &world, &model, PROMPT);
 
-    assert_eq!(open_boxes(&world), 0);
-    assert!(!world.path("specs/demo/.ralph-state.json").exists());
-    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        assert_eq!(open_boxes(&world), 0);
+        assert!(!world.path("specs/demo/.ralph-state.json").exists());
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+    }
 }
 
 #[test]
 fn a_model_that_does_nothing_is_let_go_and_the_state_is_whole() {
-    let Some(program) = host::claude() else { return };
-    let world = started(3);
-    let before = world.read("specs/demo/.ralph-state.json");
-    let model = Model::start(|_| Reply::text("I would rather not."));
+    for program in host::claudes() {
+        let world = started(3);
+        let before = world.read("specs/demo/.ralph-state.json");
+        let model = Model::start(|_| Reply::text("I would rather not."));
 
-    let outcome = claude(&program, &world, &model, PROMPT);
+        let outcome = claude(&program, &world, &model, PROMPT);
 
-    assert_eq!(blocks(&outcome), 3, "one continuation and two that name the stall");
-    let hooks = outcome.hook_responses("Stop");
-    let last = hooks.iter().rfind(|hook| hook.stdout.contains("systemMessage")).unwrap();
-    assert!(last.stdout.contains("nothing has moved"), "{}", last.stdout);
-    assert_eq!(world.read("specs/demo/.ralph-state.json"), before);
-    assert_eq!(open_boxes(&world), 3);
+        assert_eq!(blocks(&outcome), 3, "one continuation and two that name the stall");
+        let hooks = outcome.hook_responses("Stop");
+        let last = hooks.iter().rfind(|hook| hook.stdout.contains("systemMessage")).unwrap();
+        assert!(last.stdout.contains("nothing has moved"), "{}", last.stdout);
+        assert_eq!(world.read("specs/demo/.ralph-state.json"), before);
+        assert_eq!(open_boxes(&world), 3);
+    }
 }
 
 #[test]
 fn a_false_claim_is_sent_back_and_a_quotation_is_none() {
-    let Some(program) = host::claude() else { return };
-    let world = started(2);
-    let model = Model::start(|request| match request.assistant_turns() {
-        0 => Reply::text("ALL_TASKS_COMPLETE"),
-        1 => Reply::text(
-            "I am to say:\n```\nALL_TASKS_COMPLETE\n```\nwhen done, and ALL_TASKS_COMPLETE is not due yet.",
-        ),
-        _ => one_task_a_turn(request),
-    });
+    for program in host::claudes() {
+        let world = started(2);
+        let model = Model::start(|request| match request.assistant_turns() {
+            0 => Reply::text("ALL_TASKS_COMPLETE"),
+            1 => Reply::text(
+                "I am to say:\n```\nALL_TASKS_COMPLETE\n```\nwhen done, and ALL_TASKS_COMPLETE is not due yet.",
+            ),
+            _ => one_task_a_turn(request),
+        });
 
-    let outcome = claude(&program, &world, &model, "Work the spec.");
+        let outcome = claude(&program, &world, &model, "Work the spec.");
 
-    assert_eq!(open_boxes(&world), 0, "it went on to the end");
-    let reasons: Vec<String> = model.requests().iter().map(Request::last_user_text).collect();
-    assert!(
-        reasons[1].contains("Not finished: tasks.md still has open boxes: 1.1, 1.2."),
-        "{}",
-        reasons[1]
-    );
-    assert!(reasons[2].contains("Stalled (1 of 2)"), "{}", reasons[2]);
-    assert_eq!(outcome.result()["is_error"], false);
+        assert_eq!(open_boxes(&world), 0, "it went on to the end");
+        let reasons: Vec<String> = model.requests().iter().map(Request::last_user_text).collect();
+        assert!(
+            reasons[1].contains("Not finished: tasks.md still has open boxes: 1.1, 1.2."),
+            "{}",
+            reasons[1]
+        );
+        assert!(reasons[2].contains("Stalled (1 of 2)"), "{}", reasons[2]);
+        assert_eq!(outcome.result()["is_error"], false);
+    }
 }
 
 #[test]
 fn a_second_session_in_the_folder_is_left_alone() {
-    let Some(program) = host::claude() else { return };
-    let world = started(3);
-    // The first session is blocked and so owns the spec; its host lives on as
-    // long as this test does.
-    world.hook("stop", &json!({"session_id": "first"})).reason();
-    let model = Model::start(|_| Reply::text("Hello, I am here for something else."));
+    for program in host::claudes() {
+        let world = started(3);
+        // The first session is blocked and so owns the spec; its host lives on as
+        // long as this test does.
+        world.hook("stop", &json!({"session_id": "first"})).reason();
+        let model = Model::start(|_| Reply::text("Hello, I am here for something else."));
 
-    let outcome = claude(&program, &world, &model, "What is the time?");
+        let outcome = claude(&program, &world, &model, "What is the time?");
 
-    assert_eq!(blocks(&outcome), 0);
-    assert_eq!(outcome.result()["result"], "Hello, I am here for something else.");
-    world.hook("stop", &json!({"session_id": "first", "stop_hook_active": true})).reason();
+        assert_eq!(blocks(&outcome), 0);
+        assert_eq!(outcome.result()["result"], "Hello, I am here for something else.");
+        world.hook("stop", &json!({"session_id": "first", "stop_hook_active": true})).reason();
+    }
 }
 
 #[test]
 fn corrupt_state_gets_the_recovery_text_three_times() {
-    let Some(program) = host::claude() else { return };
-    let world = started(2);
-    world.write("specs/demo/.ralph-state.json", "{\"phase\":");
-    let model = Model::start(|_| Reply::text("Hm."));
+    for program in host::claudes() {
+        let world = started(2);
+        world.write("specs/demo/.ralph-state.json", "{\"phase\":");
+        let model = Model::start(|_| Reply::text("Hm."));
 
-    let outcome = claude(&program, &world, &model, "Work the spec.");
+        let outcome = claude(&program, &world, &model, "Work the spec.");
 
-    assert_eq!(blocks(&outcome), 3);
-    assert!(
-        model.requests()[1]
-            .last_user_text()
-            .contains("ERROR: Corrupt state file at ./specs/demo/.ralph-state.json")
-    );
-    assert_eq!(world.read("specs/demo/.ralph-state.json"), "{\"phase\":", "never reset by itself");
+        assert_eq!(blocks(&outcome), 3);
+        assert!(
+            model.requests()[1]
+                .last_user_text()
+                .contains("ERROR: Corrupt state file at ./specs/demo/.ralph-state.json")
+        );
+        assert_eq!(
+            world.read("specs/demo/.ralph-state.json"),
+            "{\"phase\":",
+            "never reset by itself"
+        );
+    }
 }
 
 #[test]
 fn the_iteration_cap_is_reported_once() {
-    let Some(program) = host::claude() else { return };
-    let world = started(2);
-    let state = world.read("specs/demo/.ralph-state.json");
-    world.write(
-        "specs/demo/.ralph-state.json",
-        state.replace("\"globalIteration\": 1", "\"globalIteration\": 100"),
-    );
-    let model = Model::start(|_| Reply::text("Hm."));
+    for program in host::claudes() {
+        let world = started(2);
+        let state = world.read("specs/demo/.ralph-state.json");
+        world.write(
+            "specs/demo/.ralph-state.json",
+            state.replace("\"globalIteration\": 1", "\"globalIteration\": 100"),
+        );
+        let model = Model::start(|_| Reply::text("Hm."));
 
-    let outcome = claude(&program, &world, &model, "Work the spec.");
+        let outcome = claude(&program, &world, &model, "Work the spec.");
 
-    assert_eq!(blocks(&outcome), 1);
-    assert!(
-        model.requests()[1]
-            .last_user_text()
-            .contains("ERROR: Maximum global iterations (100) reached.")
-    );
+        assert_eq!(blocks(&outcome), 1);
+        assert!(
+            model.requests()[1]
+                .last_user_text()
+                .contains("ERROR: Maximum global iterations (100) reached.")
+        );
+    }
 }
 
 #[test]
 fn the_model_is_told_of_the_active_spec_when_a_session_starts() {
-    let Some(program) = host::claude() else { return };
-    let world = started(2);
-    world.specum(&["pause"]).exits(0);
-    let model = Model::start(|_| Reply::text("I see."));
+    for program in host::claudes() {
+        let world = started(2);
+        world.specum(&["pause"]).exits(0);
+        let model = Model::start(|_| Reply::text("I see."));
 
-    claude(&program, &world, &model, "Where do we stand?");
+        claude(&program, &world, &model, "Where do we stand?");
 
-    let request = &model.requests()[0];
-    assert!(request.mentions("specum: the active spec is demo (./specs/demo), 0 of 2 tasks done."));
-    assert!(request.mentions("Paused: `specum resume` lets it go on."));
+        let request = &model.requests()[0];
+        assert!(
+            request.mentions("specum: the active spec is demo (./specs/demo), 0 of 2 tasks done.")
+        );
+        assert!(request.mentions("Paused: `specum resume` lets it go on."));
+    }
 }
 
 #[test]
 fn the_plugin_and_its_marketplace_are_valid_in_the_hosts_eyes() {
-    let Some(program) = host::claude() else { return };
-    let home = tempfile::tempdir().unwrap();
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for directory in [plugin(), repository] {
-        let output = std::process::Command::new(&program)
-            .args(["plugin", "validate", "--strict"])
-            .arg(&directory)
-            .env_clear()
-            .env("HOME", home.path())
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .output()
-            .unwrap();
-        let said =
-            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+    for program in host::claudes() {
+        let home = tempfile::tempdir().unwrap();
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for directory in [plugin(), repository] {
+            let output = std::process::Command::new(&*program)
+                .args(["plugin", "validate", "--strict"])
+                .arg(&directory)
+                .env_clear()
+                .env("HOME", home.path())
+                .env("PATH", std::env::var_os("PATH").unwrap())
+                .output()
+                .unwrap();
+            let said =
+                String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{said}");
+        }
     }
 }

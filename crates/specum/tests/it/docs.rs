@@ -80,8 +80,9 @@ fn every_example_of_the_task_format_is_read_as_the_page_says() {
                 assert_eq!(lines.collect::<String>(), content, "{example}");
             }
             "next" => {
-                let unit =
-                    plan::next(&file, &plan::Scope::all(plan::DEFAULT_MAX_PARALLEL), |_| false);
+                let unit = plan::next(&file, &plan::Scope::all(plan::DEFAULT_MAX_PARALLEL), |_| {
+                    plan::Readiness::Ready
+                });
                 let names: Vec<String> =
                     unit.tasks().iter().map(|&n| file.tasks[n].name()).collect();
                 assert_eq!(names.join(" ") + "\n", content, "{example}");
@@ -300,8 +301,7 @@ fn every_outcome() -> [Outcome; 11] {
 /// Every class of a failure. Whoever adds one is sent here by the compiler.
 fn every_class() -> Vec<&'static str> {
     let why = || "x".to_owned();
-    let layers =
-        [Layer::Contradiction, Layer::Uncommitted, Layer::Checkmark, Layer::Signal, Layer::Verify];
+    let layers = [Layer::Contradiction, Layer::Uncommitted, Layer::Signal, Layer::Verify];
     let troubles = [
         Trouble::Missing(why()),
         Trouble::NotAuthenticated(why()),
@@ -313,11 +313,9 @@ fn every_class() -> Vec<&'static str> {
         Trouble::Timeout(1),
     ];
     let class_of = |layer| match layer {
-        Layer::Contradiction
-        | Layer::Uncommitted
-        | Layer::Checkmark
-        | Layer::Signal
-        | Layer::Verify => Layer::class(layer),
+        Layer::Contradiction | Layer::Uncommitted | Layer::Signal | Layer::Verify => {
+            Layer::class(layer)
+        }
     };
     let class_of_trouble = |trouble: &Trouble| match trouble {
         Trouble::Missing(_)

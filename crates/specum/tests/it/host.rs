@@ -1,41 +1,54 @@
-//! The real agent hosts, each pinned to one version.
+//! The real agent hosts, pinned: each to its newest release, and Claude Code
+//! to the oldest that is supported as well.
 //!
 //! A host is installed by the first test that needs it, below cargo's target
 //! directory, and found there ever after. A host that cannot be had is skipped
 //! aloud on a developer's machine and fails the test in CI: what CI shows green
-//! has run.
+//! has run. `SPECUM_HOSTS=newest` takes what the registry has by now instead of
+//! the pinned versions, and `SPECUM_HOSTS=none` does without hosts.
 
 mod agent;
 mod claude;
+mod conversation;
 mod other;
 mod process;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::world::{announce, skipped};
 pub(crate) use agent::Workplace;
 pub(crate) use claude::{ClaudeRun, Outcome};
+pub(crate) use conversation::Conversation;
 pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini, settle_opencode};
 
 /// An agent host as npm knows it.
 struct Host {
     name: &'static str,
     package: &'static str,
+    /// The pinned version.
     version: &'static str,
     /// What the download puts on the disk, for the announcement.
     megabytes: u32,
 }
 
-const CLAUDE: Host = Host {
+/// The last release in which a sub-agent works in the foreground unless it is
+/// told otherwise.
+const OLDEST_CLAUDE: Host = Host {
     name: "claude",
     package: "@anthropic-ai/claude-code",
     version: "2.1.197",
     megabytes: 235,
 };
+
+const CLAUDE: Host = Host { version: "2.1.325", megabytes: 350, ..OLDEST_CLAUDE };
 
 const CODEX: Host =
     Host { name: "codex", package: "@openai/codex", version: "0.166.0", megabytes: 435 };
@@ -61,14 +74,65 @@ pub(crate) fn gemini() -> Option<PathBuf> {
     GEMINI.program()
 }
 
-/// The program of Claude Code, or `None` if this machine has to do without.
+/// The program of the newest Claude Code, or `None` if this machine has to do
+/// without. A test of what happens inside a session asks for [`claudes`].
 pub(crate) fn claude() -> Option<PathBuf> {
     CLAUDE.program()
 }
 
+/// Every Claude Code that a session must work in, the oldest first: the body
+/// of a test is a loop over them.
+pub(crate) fn claudes() -> impl Iterator<Item = Claude> {
+    let oldest = (wanted() != Wanted::Newest).then_some(OLDEST_CLAUDE);
+    oldest.into_iter().chain([CLAUDE]).filter_map(|host| {
+        let program = host.program()?;
+        Some(Claude { version: host.version().ok()?, program })
+    })
+}
+
+/// The program of one Claude Code. If the test fails while it holds it, it says
+/// with which version.
+pub(crate) struct Claude {
+    program: PathBuf,
+    version: String,
+}
+
+impl Deref for Claude {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.program
+    }
+}
+
+impl Drop for Claude {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("this was with Claude Code {}", self.version);
+        }
+    }
+}
+
+/// Which hosts `SPECUM_HOSTS` asks for.
+#[derive(PartialEq)]
+enum Wanted {
+    Pinned,
+    Newest,
+    None,
+}
+
+fn wanted() -> Wanted {
+    match env::var("SPECUM_HOSTS").unwrap_or_default().as_str() {
+        "" => Wanted::Pinned,
+        "newest" => Wanted::Newest,
+        "none" => Wanted::None,
+        other => panic!("SPECUM_HOSTS is `{other}`; it may be `newest` or `none`"),
+    }
+}
+
 impl Host {
     fn program(&self) -> Option<PathBuf> {
-        let reason = if env::var_os("SPECUM_HOSTS").is_some_and(|hosts| hosts == "none") {
+        let reason = if wanted() == Wanted::None {
             "SPECUM_HOSTS is none".to_owned()
         } else {
             match self.install() {
@@ -81,11 +145,36 @@ impl Host {
         None
     }
 
+    /// The version to test with: the pinned one, or the newest there is.
+    fn version(&self) -> Result<String, NoNpm> {
+        if wanted() != Wanted::Newest {
+            return Ok(self.version.to_owned());
+        }
+        // Asked once, so that all tests of a run test the same.
+        static NEWEST: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
+        let mut newest = NEWEST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(version) = newest.get(self.package) {
+            return Ok(version.clone());
+        }
+        let said = npm(&["view", self.package, "version"])?;
+        let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        assert!(
+            said.status.success() && !version.is_empty(),
+            "npm does not say which {} is the newest\n{}",
+            self.package,
+            String::from_utf8_lossy(&said.stderr),
+        );
+        announce(&format!("newest {}: {version} (pinned: {})", self.name, self.version));
+        newest.insert(self.package, version.clone());
+        Ok(version)
+    }
+
     /// Gives the directory of the installed host, after installing it if this
     /// is the first time.
     fn install(&self) -> Result<PathBuf, NoNpm> {
+        let version = self.version()?;
         let hosts = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts");
-        let directory = hosts.join(format!("{}-{}", self.name, self.version));
+        let directory = hosts.join(format!("{}-{version}", self.name));
         // Without the lock, so that the usual case never waits. The directory
         // appears by a rename: if it exists, it is complete.
         if directory.exists() {
@@ -98,28 +187,28 @@ impl Host {
             return Ok(directory);
         }
 
-        let (package, version) = (self.package, self.version);
-        announce(&format!("installing {package}@{version} (ca. {} MB), once", self.megabytes));
+        let package = format!("{}@{version}", self.package);
+        announce(&format!("installing {package} (ca. {} MB), once", self.megabytes));
         let staging = tempfile::tempdir_in(&hosts).expect("a directory to install into");
-        let npm = npm_install(staging.path(), &format!("{package}@{version}"))?;
+        let npm = npm_install(staging.path(), &package)?;
         assert!(
             npm.status.success(),
-            "npm could not install {package}@{version}; set SPECUM_HOSTS=none to do without\n{}",
+            "npm could not install {package}; set SPECUM_HOSTS=none to do without\n{}",
             String::from_utf8_lossy(&npm.stderr),
         );
-        self.check(staging.path());
+        self.check(staging.path(), &version);
         fs::rename(staging.keep(), &directory).expect("a rename within one directory");
         Ok(directory)
     }
 
     /// Panics unless the installed program runs and is the right one: npm calls
     /// it success when the native program, an optional package, did not arrive.
-    fn check(&self, directory: &Path) {
+    fn check(&self, directory: &Path, version: &str) {
         let program = self.find_program(directory);
         let said = Command::new(&program).arg("--version").env("HOME", directory).output();
         let said = said.unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
-        let version = String::from_utf8_lossy(&said.stdout);
-        assert!(version.contains(self.version), "not {}: {said:?}", self.version);
+        let says = String::from_utf8_lossy(&said.stdout);
+        assert!(says.contains(version), "not {version}: {said:?}");
     }
 
     /// The native program if the package brings one: it starts faster, and npm
@@ -143,13 +232,13 @@ impl Host {
 struct NoNpm;
 
 fn npm_install(directory: &Path, package: &str) -> Result<Output, NoNpm> {
-    let npm = Command::new("npm")
-        .args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"])
-        .arg("--prefix")
-        .arg(directory)
-        .arg(package)
-        .output();
-    match npm {
+    let directory = directory.to_str().expect("the target directory is in UTF-8");
+    let quietly = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"];
+    npm(&[&["install"], &quietly[..], &["--prefix", directory, package]].concat())
+}
+
+fn npm(args: &[&str]) -> Result<Output, NoNpm> {
+    match Command::new("npm").args(args).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(NoNpm),
         npm => Ok(npm.expect("npm runs")),
     }

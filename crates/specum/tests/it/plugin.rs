@@ -168,59 +168,70 @@ fn claude_plugins(program: &Path, world: &World) -> Vec<Value> {
 
 #[test]
 fn a_binary_on_a_path_with_blanks_may_be_called_by_hooks_and_commands() {
-    let Some(program) = host::claude() else { return };
-    let world = started(1);
-    let binary = world.home().join("my tools/specum");
-    std::fs::create_dir(binary.parent().unwrap()).unwrap();
-    // Not by ourselves: a program that another test starts meanwhile would hold
-    // the file open for writing, and nobody could run it.
-    assert!(Command::new("cp").arg(SPECUM).arg(&binary).status().unwrap().success());
-    let mut install = claude(&binary, &world, &["plugin", "install", "--host", "claude"]);
-    install.env("PATH", path_with(program.parent().unwrap()));
-    call(install, b"").exits(0);
+    for program in host::claudes() {
+        let world = started(1);
+        let binary = world.home().join("my tools/specum");
+        std::fs::create_dir(binary.parent().unwrap()).unwrap();
+        // Not by ourselves: a program that another test starts meanwhile would hold
+        // the file open for writing, and nobody could run it.
+        assert!(Command::new("cp").arg(SPECUM).arg(&binary).status().unwrap().success());
+        let mut install = claude(&binary, &world, &["plugin", "install", "--host", "claude"]);
+        install.env("PATH", path_with(program.parent().unwrap()));
+        call(install, b"").exits(0);
 
-    let model = Model::start(|_| Reply::text("So it stands."));
-    let mut command = claude(&program, &world, &["-p", "/ralph-specum:status demo"]);
-    command
-        .env("ANTHROPIC_BASE_URL", model.url())
-        .env("ANTHROPIC_API_KEY", "sk-mock")
-        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-        .env("DISABLE_AUTOUPDATER", "1");
-    let said = call(command, b"");
+        let model = Model::start(|_| Reply::text("So it stands."));
+        let mut command = claude(&program, &world, &["-p", "/ralph-specum:status demo"]);
+        command
+            .env("ANTHROPIC_BASE_URL", model.url())
+            .env("ANTHROPIC_API_KEY", "sk-mock")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1");
+        let said = call(command, b"");
 
-    let requests = model.requests();
-    assert!(!requests.is_empty(), "the command was not allowed: {}{}", said.stdout, said.stderr);
-    assert!(requests[0].mentions("0/1"), "the status: {:?}", requests[0].user_texts());
-    let back = requests.last().unwrap().user_texts().concat();
-    assert!(back.contains("Continue spec: demo"), "the Stop hook ran too: {back}");
+        let requests = model.requests();
+        assert!(
+            !requests.is_empty(),
+            "the command was not allowed: {}{}",
+            said.stdout,
+            said.stderr
+        );
+        assert!(requests[0].mentions("0/1"), "the status: {:?}", requests[0].user_texts());
+        let back = requests.last().unwrap().user_texts().concat();
+        assert!(back.contains("Continue spec: demo"), "the Stop hook ran too: {back}");
+    }
 }
 
 #[test]
 fn claude_code_uses_the_plugin_after_one_command() {
-    let Some(program) = host::claude() else { return };
-    let world = started(1);
-    for _ in 0..2 {
-        plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
-        let plugins = claude_plugins(&program, &world);
-        assert_eq!(plugins.len(), 1, "{plugins:?}");
-        assert_eq!(plugins[0]["id"], "ralph-specum@specum");
-        assert_eq!((&plugins[0]["scope"], &plugins[0]["enabled"]), (&json!("user"), &json!(true)));
+    for program in host::claudes() {
+        let world = started(1);
+        for _ in 0..2 {
+            plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+            let plugins = claude_plugins(&program, &world);
+            assert_eq!(plugins.len(), 1, "{plugins:?}");
+            assert_eq!(plugins[0]["id"], "ralph-specum@specum");
+            assert_eq!(
+                (&plugins[0]["scope"], &plugins[0]["enabled"]),
+                (&json!("user"), &json!(true))
+            );
+        }
+
+        let model = Model::start(|_| Reply::text("I stop here."));
+        let outcome =
+            ClaudeRun::new(&program, &model.url(), &world.root, "hello").home(world.home()).run();
+        let start = outcome.hook_responses("SessionStart");
+        assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
+        let stops = outcome.hook_responses("Stop");
+        let blocks =
+            stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
+        assert_eq!(blocks, BLOCKS_OF_AN_IDLE_TURN, "{stops:?}");
+
+        plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
+        assert_eq!(claude_plugins(&program, &world), Vec::<Value>::new());
+        assert!(!world.home().join(".local/state/specum/plugin").exists());
+        let again = plugin(&world, &program, &["uninstall", "--host", "claude"]);
+        assert_eq!(again.exits(0).stdout, "claude: was not installed\n");
     }
-
-    let model = Model::start(|_| Reply::text("I stop here."));
-    let outcome =
-        ClaudeRun::new(&program, &model.url(), &world.root, "hello").home(world.home()).run();
-    let start = outcome.hook_responses("SessionStart");
-    assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
-    let stops = outcome.hook_responses("Stop");
-    let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
-    assert_eq!(blocks, BLOCKS_OF_AN_IDLE_TURN, "{stops:?}");
-
-    plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
-    assert_eq!(claude_plugins(&program, &world), Vec::<Value>::new());
-    assert!(!world.home().join(".local/state/specum/plugin").exists());
-    let again = plugin(&world, &program, &["uninstall", "--host", "claude"]);
-    assert_eq!(again.exits(0).stdout, "claude: was not installed\n");
 }
 
 #[test]
@@ -244,57 +255,62 @@ fn the_marketplace_of_the_repository_offers_what_the_binary_holds() {
 
 #[test]
 fn claude_code_installs_the_plugin_from_a_clone_of_the_repository() {
-    let Some(program) = host::claude() else { return };
-    let world = started(1);
-    // What somebody who clones it has: the files of the work tree that git
-    // knows or would add, and nothing that was built.
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let clone = world.home().join("clone");
-    let list = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .args(["--", ".claude-plugin", "crates/specum/marketplace"])
-        .current_dir(&repository)
-        .output()
-        .unwrap();
-    for file in String::from_utf8(list.stdout).unwrap().split_terminator('\0') {
-        std::fs::create_dir_all(clone.join(file).parent().unwrap()).unwrap();
-        std::fs::copy(repository.join(file), clone.join(file)).unwrap();
-    }
-    let clone = clone.to_str().unwrap();
-    let run = |args: &[&str]| call(claude(&program, &world, args), b"");
-    let validated = run(&["plugin", "validate", clone]);
-    assert!(validated.exits(0).stdout.contains("Validation passed"), "{}", validated.stdout);
-    run(&["plugin", "marketplace", "add", clone]).exits(0);
-    run(&["plugin", "install", "ralph-specum@specum"]).exits(0);
-    let plugins = claude_plugins(&program, &world);
-    assert_eq!((plugins.len(), &plugins[0]["enabled"]), (1, &json!(true)), "{plugins:?}");
+    for program in host::claudes() {
+        let world = started(1);
+        // What somebody who clones it has: the files of the work tree that git
+        // knows or would add, and nothing that was built.
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let clone = world.home().join("clone");
+        let list = Command::new("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .args(["--", ".claude-plugin", "crates/specum/marketplace"])
+            .current_dir(&repository)
+            .output()
+            .unwrap();
+        for file in String::from_utf8(list.stdout).unwrap().split_terminator('\0') {
+            std::fs::create_dir_all(clone.join(file).parent().unwrap()).unwrap();
+            std::fs::copy(repository.join(file), clone.join(file)).unwrap();
+        }
+        let clone = clone.to_str().unwrap();
+        let run = |args: &[&str]| call(claude(&program, &world, args), b"");
+        let validated = run(&["plugin", "validate", clone]);
+        assert!(validated.exits(0).stdout.contains("Validation passed"), "{}", validated.stdout);
+        run(&["plugin", "marketplace", "add", clone]).exits(0);
+        run(&["plugin", "install", "ralph-specum@specum"]).exits(0);
+        let plugins = claude_plugins(&program, &world);
+        assert_eq!((plugins.len(), &plugins[0]["enabled"]), (1, &json!(true)), "{plugins:?}");
 
-    let model = Model::start(|_| Reply::text("I stop here."));
-    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
-        .home(world.home())
-        .path(Path::new(SPECUM).parent().unwrap())
-        .run();
-    let start = outcome.hook_responses("SessionStart");
-    assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
-    let stops = outcome.hook_responses("Stop");
-    assert!(stops[0].stdout.contains("\"decision\":\"block\""), "{stops:?}");
+        let model = Model::start(|_| Reply::text("I stop here."));
+        let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
+            .home(world.home())
+            .path(Path::new(SPECUM).parent().unwrap())
+            .run();
+        let start = outcome.hook_responses("SessionStart");
+        assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
+        let stops = outcome.hook_responses("Stop");
+        assert!(stops[0].stdout.contains("\"decision\":\"block\""), "{stops:?}");
+    }
 }
 
 #[test]
 fn a_project_keeps_the_plugin_when_the_user_lets_go_of_it() {
-    let Some(program) = host::claude() else { return };
-    let world = World::empty();
-    let project = ["install", "--host", "claude", "--scope", "project"];
-    plugin(&world, &program, &project).exits(0);
-    plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
-    plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
-    let plugins = claude_plugins(&program, &world);
-    assert_eq!(plugins.len(), 1);
-    assert_eq!((&plugins[0]["scope"], &plugins[0]["enabled"]), (&json!("project"), &json!(true)));
-    let files = plugin(&world, &program, &["path", "--json"]).json();
-    assert_eq!(files["installed"], true);
-    plugin(&world, &program, &["uninstall", "--host", "claude", "--scope", "project"]).exits(0);
-    assert_eq!(plugin(&world, &program, &["path", "--json"]).json()["installed"], false);
+    for program in host::claudes() {
+        let world = World::empty();
+        let project = ["install", "--host", "claude", "--scope", "project"];
+        plugin(&world, &program, &project).exits(0);
+        plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+        plugin(&world, &program, &["uninstall", "--host", "claude"]).exits(0);
+        let plugins = claude_plugins(&program, &world);
+        assert_eq!(plugins.len(), 1);
+        assert_eq!(
+            (&plugins[0]["scope"], &plugins[0]["enabled"]),
+            (&json!("project"), &json!(true))
+        );
+        let files = plugin(&world, &program, &["path", "--json"]).json();
+        assert_eq!(files["installed"], true);
+        plugin(&world, &program, &["uninstall", "--host", "claude", "--scope", "project"]).exits(0);
+        assert_eq!(plugin(&world, &program, &["path", "--json"]).json()["installed"], false);
+    }
 }
 
 /// The first block, and two that name the stall.
@@ -302,21 +318,25 @@ const BLOCKS_OF_AN_IDLE_TURN: usize = 3;
 
 #[test]
 fn three_copies_in_claude_code_do_not_count_a_stop_twice() {
-    let Some(program) = host::claude() else { return };
-    let world = started(1);
-    plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
-    plugin(&world, &program, &["install", "--host", "claude", "--scope", "project"]).exits(0);
+    for program in host::claudes() {
+        let world = started(1);
+        plugin(&world, &program, &["install", "--host", "claude"]).exits(0);
+        plugin(&world, &program, &["install", "--host", "claude", "--scope", "project"]).exits(0);
 
-    let model = Model::start(|_| Reply::text("I stop here."));
-    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
-        .home(world.home())
-        .plugin_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum"))
-        .path(Path::new(SPECUM).parent().unwrap())
-        .run();
+        let model = Model::start(|_| Reply::text("I stop here."));
+        let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
+            .home(world.home())
+            .plugin_dir(
+                &Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum"),
+            )
+            .path(Path::new(SPECUM).parent().unwrap())
+            .run();
 
-    let stops = outcome.hook_responses("Stop");
-    let blocks = stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
-    assert_eq!((blocks, stops.len()), (BLOCKS_OF_AN_IDLE_TURN, BLOCKS_OF_AN_IDLE_TURN + 1));
+        let stops = outcome.hook_responses("Stop");
+        let blocks =
+            stops.iter().filter(|hook| hook.stdout.contains("\"decision\":\"block\"")).count();
+        assert_eq!((blocks, stops.len()), (BLOCKS_OF_AN_IDLE_TURN, BLOCKS_OF_AN_IDLE_TURN + 1));
+    }
 }
 
 #[test]

@@ -5,16 +5,12 @@
 
 mod svg;
 
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-
 use crate::docs::steady;
+use crate::terminal::on_terminal;
 use crate::world::World;
 
 const COLUMNS: u16 = 88;
@@ -29,28 +25,13 @@ struct Frame {
     screen: vt100::Screen,
 }
 
-/// A program with a pseudo-terminal for its input and output, and our end of it.
-fn on_terminal(mut command: Command) -> (Child, File) {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
-    grantpt(&ours).expect("it is ours");
-    unlockpt(&ours).expect("it is ours");
-    let name = ptsname(&ours, Vec::new()).expect("it has a name");
-    let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let size = Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&theirs, size).expect("a terminal has a size");
-    let handle = || Stdio::from(theirs.try_clone().expect("another handle"));
-    command.stdin(handle()).stdout(handle()).stderr(handle());
-    // Reading ends when the last handle of the other end is closed.
-    (command.spawn().expect("the binary starts"), File::from(ours))
-}
-
 /// Runs the demo and keeps the screen whenever it has changed, and all lines
 /// that were ever on it.
 fn record() -> (Vec<Frame>, String) {
     let world = World::empty();
     let mut command = world.command();
     command.arg("demo").env("TERM", "xterm-256color");
-    let (mut demo, mut terminal) = on_terminal(command);
+    let (mut demo, mut terminal) = on_terminal(command, ROWS, COLUMNS);
     let mut parser = vt100::Parser::new(ROWS, COLUMNS, 0);
     let mut tall = vt100::Parser::new(200, COLUMNS, 0);
     let begin = Instant::now();

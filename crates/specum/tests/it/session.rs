@@ -1,9 +1,13 @@
 //! A whole spec in one session of the real Claude Code: the scripted model
 //! plays coordinator and executors, specum does everything else.
 
+mod commands;
+mod interactive;
+mod turn;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use specum_core::brief::Marker;
@@ -69,7 +73,15 @@ pub(crate) fn told(request: &Request) -> String {
     if results.is_empty() {
         return request.last_user_text();
     }
-    results.into_iter().map(|result| result.text).collect::<Vec<_>>().join("\n")
+    results.into_iter().map(|result| without_frame(&result.text)).collect::<Vec<_>>().join("\n")
+}
+
+/// Newer hosts put what an agent came to into a frame, and indent it.
+fn without_frame(result: &str) -> String {
+    match result.strip_prefix("[Subagent hand-back]") {
+        Some(framed) => framed.replace("\n  ", "\n"),
+        None => result.to_owned(),
+    }
 }
 
 /// A coordinator that calls what it is told to call.
@@ -78,9 +90,12 @@ pub(crate) fn coordinate(request: &Request) -> Reply {
     if told.contains("Every task is done.") {
         return Reply::text("ALL_TASKS_COMPLETE");
     }
-    let Some((_, due)) = told.rsplit_once("Due now") else {
-        return Reply::text("I do not know what to do.");
-    };
+    calls_due(&told).unwrap_or_else(|| Reply::text("I do not know what to do."))
+}
+
+/// The calls that a text says are due, if it says so.
+fn calls_due(told: &str) -> Option<Reply> {
+    let (_, due) = told.rsplit_once("Due now")?;
     let calls = due.split("- `task ").skip(1).map(|rest| {
         let id = rest.split('`').next().unwrap_or_default();
         let agent = rest.split("for `").nth(1).and_then(|rest| rest.split('`').next());
@@ -93,7 +108,7 @@ pub(crate) fn coordinate(request: &Request) -> Reply {
             }),
         )
     });
-    Reply::message(calls.collect())
+    Some(Reply::message(calls.collect()))
 }
 
 pub(crate) fn task_of(request: &Request) -> String {
@@ -145,260 +160,236 @@ fn tasks_in(journal: &[Value], event: &str) -> Vec<String> {
 
 #[test]
 fn one_command_works_a_whole_spec() {
-    let Some(program) = host::claude() else { return };
-    let world = project(PLAN);
-    let together = Gate::new(3);
-    let model = Model::start(move |request| {
-        if !request.is_subagent() {
-            return coordinate(request);
+    for program in host::claudes() {
+        let world = project(PLAN);
+        let together = Gate::new(3);
+        let model = Model::start(move |request| {
+            if !request.is_subagent() {
+                return coordinate(request);
+            }
+            let id = task_of(request);
+            let first_of_group =
+                ["1.2", "1.3", "1.4"].contains(&id.as_str()) && request.assistant_turns() == 0;
+            if first_of_group {
+                together.arrive();
+                return execute(request).after(&together);
+            }
+            execute(request)
+        });
+
+        let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+        assert_eq!(
+            outcome.result()["result"],
+            "ALL_TASKS_COMPLETE",
+            "{:?}",
+            world.read("specs/demo/tasks.md")
+        );
+        assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
+        assert!(!world.path("specs/demo/.ralph-state.json").exists());
+        assert_eq!(world.git(&["status", "--porcelain"]), "");
+
+        // Each task's work, tick and note in a commit of its own.
+        let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+        let tasks: Vec<&str> = tasks.split_whitespace().collect();
+        assert_eq!(tasks, ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
+        let first = world.git(&["show", "--name-only", "--format=%s", "HEAD~6"]);
+        assert_eq!(
+            first,
+            "feat: first\n\ndone-1.1\nspecs/demo/.progress.md\nspecs/demo/tasks.md\n"
+        );
+        for (n, task) in ["1.2", "1.3", "1.4"].iter().enumerate() {
+            let files =
+                world.git(&["show", "--name-only", "--format=", &format!("HEAD~{}", 5 - n)]);
+            assert!(files.contains(&format!("done-{task}\n")), "{files}");
+            assert_eq!(files.matches("done-").count(), 1, "{files}");
         }
-        let id = task_of(request);
-        let first_of_group =
-            ["1.2", "1.3", "1.4"].contains(&id.as_str()) && request.assistant_turns() == 0;
-        if first_of_group {
-            together.arrive();
-            return execute(request).after(&together);
+
+        // The story.
+        let progress = world.read("specs/demo/.progress.md");
+        let done: Vec<&str> =
+            progress.lines().filter(|line| line.contains("(attempt 1)")).collect();
+        assert_eq!(done.len(), 7, "{progress}");
+        let learned: Vec<&str> =
+            progress.lines().filter(|line| line.contains("learned something")).collect();
+        assert_eq!(
+            learned,
+            ["- 1.2 learned something", "- 1.3 learned something", "- 1.4 learned something"]
+        );
+        let journal = journal(&world);
+        assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
+        assert_eq!(
+            tasks_in(&journal, "sent-back"),
+            ["2.1", "2.2"],
+            "mended within the same attempt"
+        );
+        assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
+        let mended: Vec<&Value> =
+            journal.iter().filter(|record| record["event"] == "sent-back").collect();
+        assert!(
+            mended[0]["reasons"][0]
+                .as_str()
+                .unwrap()
+                .contains("should print 42 and printed \"41\"")
+        );
+        assert!(
+            mended[1]["reasons"][0]
+                .as_str()
+                .unwrap()
+                .starts_with("CONTRADICTION: claimed complete but")
+        );
+
+        // What it cost: about one request of the coordinator for each unit of work.
+        let requests = model.requests();
+        let main: Vec<&Request> =
+            requests.iter().filter(|request| !request.is_subagent()).collect();
+        assert!(main.len() <= 7, "{} requests for 5 units", main.len());
+        let told: Vec<String> = main.iter().map(|request| told(request)).collect();
+        assert!(told[0].len() < 3 * 1024, "coordinator prompt: {}", told[0].len());
+        for (n, text) in told.iter().enumerate() {
+            let due = text.rsplit_once("Due now").map_or("", |(_, due)| due);
+            for task in &tasks[(2 + n * 3).min(tasks.len())..] {
+                assert!(!due.contains(&format!("task {task}`")), "{task} is not due in: {text}");
+            }
         }
-        execute(request)
-    });
-
-    let outcome = run(&program, &world, &model, "/ralph-specum:implement");
-
-    assert_eq!(
-        outcome.result()["result"],
-        "ALL_TASKS_COMPLETE",
-        "{:?}",
-        world.read("specs/demo/tasks.md")
-    );
-    assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
-    assert!(!world.path("specs/demo/.ralph-state.json").exists());
-    assert_eq!(world.git(&["status", "--porcelain"]), "");
-
-    // Each task's work, tick and note in a commit of its own.
-    let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
-    let tasks: Vec<&str> = tasks.split_whitespace().collect();
-    assert_eq!(tasks, ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
-    let first = world.git(&["show", "--name-only", "--format=%s", "HEAD~6"]);
-    assert_eq!(first, "feat: first\n\ndone-1.1\nspecs/demo/.progress.md\nspecs/demo/tasks.md\n");
-    for (n, task) in ["1.2", "1.3", "1.4"].iter().enumerate() {
-        let files = world.git(&["show", "--name-only", "--format=", &format!("HEAD~{}", 5 - n)]);
-        assert!(files.contains(&format!("done-{task}\n")), "{files}");
-        assert_eq!(files.matches("done-").count(), 1, "{files}");
+        // The coordinator's history never holds a brief.
+        assert!(!main.last().unwrap().mentions("specum-attempt"));
     }
-
-    // The story.
-    let progress = world.read("specs/demo/.progress.md");
-    let done: Vec<&str> = progress.lines().filter(|line| line.contains("(attempt 1)")).collect();
-    assert_eq!(done.len(), 7, "{progress}");
-    let learned: Vec<&str> =
-        progress.lines().filter(|line| line.contains("learned something")).collect();
-    assert_eq!(
-        learned,
-        ["- 1.2 learned something", "- 1.3 learned something", "- 1.4 learned something"]
-    );
-    let journal = journal(&world);
-    assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
-    assert_eq!(tasks_in(&journal, "sent-back"), ["2.1", "2.2"], "mended within the same attempt");
-    assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
-    let mended: Vec<&Value> =
-        journal.iter().filter(|record| record["event"] == "sent-back").collect();
-    assert!(
-        mended[0]["reasons"][0].as_str().unwrap().contains("should print 42 and printed \"41\"")
-    );
-    assert!(
-        mended[1]["reasons"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("CONTRADICTION: claimed complete but")
-    );
-
-    // What it cost: about one request of the coordinator for each unit of work.
-    let requests = model.requests();
-    let main: Vec<&Request> = requests.iter().filter(|request| !request.is_subagent()).collect();
-    assert!(main.len() <= 7, "{} requests for 5 units", main.len());
-    let told: Vec<String> = main.iter().map(|request| told(request)).collect();
-    assert!(told[0].len() < 3 * 1024, "coordinator prompt: {}", told[0].len());
-    for (n, text) in told.iter().enumerate() {
-        let due = text.rsplit_once("Due now").map_or("", |(_, due)| due);
-        for task in &tasks[(2 + n * 3).min(tasks.len())..] {
-            assert!(!due.contains(&format!("task {task}`")), "{task} is not due in: {text}");
-        }
-    }
-    // The coordinator's history never holds a brief.
-    assert!(!main.last().unwrap().mentions("specum-attempt"));
 }
 
 #[test]
 fn a_failed_task_of_a_group_alone_is_tried_again() {
-    let Some(program) = host::claude() else { return };
-    let world = project(
-        "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
-    );
-    let model = Model::start(|request| {
-        if !request.is_subagent() {
-            return coordinate(request);
-        }
-        let failed_before = request.user_texts().concat().contains("What failed last time");
-        match (task_of(request).as_str(), failed_before) {
-            ("1.2", false) => Reply::text("I forgot to make the file.\n\nTASK_COMPLETE"),
-            _ => execute(request),
-        }
-    });
+    for program in host::claudes() {
+        let world = project(
+            "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
+        );
+        let model = Model::start(|request| {
+            if !request.is_subagent() {
+                return coordinate(request);
+            }
+            let failed_before = request.user_texts().concat().contains("What failed last time");
+            match (task_of(request).as_str(), failed_before) {
+                ("1.2", false) => Reply::text("I forgot to make the file.\n\nTASK_COMPLETE"),
+                _ => execute(request),
+            }
+        });
 
-    let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+        let outcome = run(&program, &world, &model, "/ralph-specum:implement");
 
-    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
-    let journal = journal(&world);
-    assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3"]);
-    assert_eq!(tasks_in(&journal, "failed"), ["1.2"]);
-    let main: Vec<String> =
-        model.requests().iter().filter(|r| !r.is_subagent()).map(told).collect();
-    assert!(
-        main[1].contains("Task 1.1 passed")
-            && main[1]
-                .contains("Task 1.2 failed (attempt 1): `test -f done-1.2` ended with code 1")
-    );
-    assert!(
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3"]);
+        assert_eq!(tasks_in(&journal, "failed"), ["1.2"]);
+        let main: Vec<String> =
+            model.requests().iter().filter(|r| !r.is_subagent()).map(told).collect();
+        assert!(
+            main[1].contains("Task 1.1 passed")
+                && main[1]
+                    .contains("Task 1.2 failed (attempt 1): `test -f done-1.2` ended with code 1")
+        );
+        assert!(
         main[1].contains(
             "Due now, one Agent call:\n- `task 1.2` for `ralph-specum:spec-executor`: b, attempt 2"
         ),
         "{}",
         main[1]
     );
+    }
 }
 
 #[test]
 fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
-    let Some(program) = host::claude() else { return };
-    let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
-    let died = AtomicBool::new(false);
-    let model = Model::start(move |request| {
-        if !request.is_subagent() {
-            let told = told(request);
-            return match told.contains("Call the Agent tool again") {
+    for program in host::claudes() {
+        let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
+        let model = Model::start(dies_once());
+
+        let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        assert_eq!(tasks_in(&journal, "delegated"), ["1.1", "1.1"]);
+        let verdicts = (tasks_in(&journal, "failed").len(), tasks_in(&journal, "passed").len());
+        assert_eq!(verdicts, (0, 1));
+    }
+}
+
+#[test]
+#[ignore = "needs an answer to PostToolUseFailure, which newer hosts send instead of PostToolUse"]
+fn a_coordinator_is_told_that_a_call_was_lost() {
+    for program in host::claudes() {
+        let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
+        let model = Model::start(dies_once());
+
+        run(&program, &world, &model, "/ralph-specum:implement");
+
+        let requests = model.requests();
+        let told = told(requests.iter().filter(|r| !r.is_subagent()).nth(1).unwrap());
+        assert!(told.contains("API Error: 400"), "{told}");
+        assert!(told.contains("ended without a verdict, which counts as no attempt."), "{told}");
+    }
+}
+
+/// A model whose first executor never gets an answer but an error.
+fn dies_once() -> impl Fn(&Request) -> Reply + Send + Sync {
+    let doomed = OnceLock::new();
+    move |request| {
+        let Some(agent) = request.agent_id() else {
+            return match told(request).contains("API Error") {
                 true => Reply::tool(
                     "Agent",
                     json!({"description": "x", "prompt": "task 1.1", "subagent_type": "ralph-specum:spec-executor"}),
                 ),
                 false => coordinate(request),
             };
-        }
-        if !died.swap(true, Ordering::SeqCst) {
+        };
+        // Whatever it asks, and however often the host tries again.
+        if doomed.get_or_init(|| agent.to_owned()) == agent {
             return Reply::error(400, "invalid_request_error", "no such thing");
         }
         execute(request)
-    });
-
-    let outcome = run(&program, &world, &model, "/ralph-specum:implement");
-
-    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
-    let journal = journal(&world);
-    assert_eq!(tasks_in(&journal, "delegated"), ["1.1", "1.1"]);
-    assert_eq!((tasks_in(&journal, "failed").len(), tasks_in(&journal, "passed").len()), (0, 1));
-    let main: Vec<String> =
-        model.requests().iter().filter(|r| !r.is_subagent()).map(told).collect();
-    assert!(
-        main[1].contains(
-            "ended without a verdict, which counts as no attempt. It said: API Error: 400"
-        ),
-        "{}",
-        main[1]
-    );
-}
-
-#[test]
-fn arguments_never_reach_a_shell_and_bad_ones_never_reach_the_model() {
-    let Some(program) = host::claude() else { return };
-    let hostile = [
-        "demo $(touch HACKED)",
-        "demo `touch HACKED`",
-        "demo \"; touch HACKED; \"",
-        "demo\n```\n!`touch HACKED`",
-        "demo --max-task-iterations 'x; touch HACKED'",
-        "dmeo",
-        "demo --recovery",
-        "demo 'unclosed",
-    ];
-    for arguments in hostile {
-        let world = project("- [ ] 1.1 a\n");
-        let model = Model::start(|_| Reply::text("The model was called."));
-        let outcome =
-            run(&program, &world, &model, &format!("/ralph-specum:implement {arguments}"));
-        assert!(!world.path("HACKED").exists(), "{arguments}");
-        assert_eq!(model.requests().len(), 0, "{arguments}");
-        assert!(!world.path("specs/demo/.ralph-state.json").exists(), "{arguments}");
-        assert!(
-            outcome.result()["result"].as_str().unwrap().contains("blocked by hook"),
-            "{arguments}"
-        );
     }
-    let world = project("- [ ] 1.1 a\n");
-    let model = Model::start(|_| Reply::text("I see."));
-    let outcome = run(&program, &world, &model, "/ralph-specum:implement dmeo");
-    let said = outcome.result()["result"].as_str().unwrap().to_owned();
-    assert!(said.contains("there is no spec `dmeo`; did you mean `demo`?"), "{said}");
-}
-
-#[test]
-fn good_arguments_arrive_whatever_they_are_written_with() {
-    let Some(program) = host::claude() else { return };
-    let world = World::empty();
-    world.write("specs/my spec $(x)/tasks.md", "- [ ] 1.1 a\n");
-    world.git_init();
-    let model = Model::start(|_| Reply::text("I see."));
-    run(&program, &world, &model, "/ralph-specum:switch 'my spec $(x)'");
-    assert_eq!(world.read("specs/.current-spec"), "my spec $(x)\n");
-    run(
-        &program,
-        &world,
-        &model,
-        "/ralph-specum:implement --max-task-iterations \"7\" --recovery-mode",
-    );
-    let state: Value =
-        serde_json::from_str(&world.read("specs/my spec $(x)/.ralph-state.json")).unwrap();
-    assert_eq!((&state["maxTaskIterations"], &state["recoveryMode"]), (&json!(7), &json!(true)));
 }
 
 #[test]
 fn a_killed_host_loses_nothing_and_its_orphaned_judge_changes_nothing() {
-    let Some(program) = host::claude() else { return };
-    let world = project(
-        "- [ ] 1.1 a\n  - **Verify**: `test -f go || { cat ../gate; false; }`\n- [ ] 1.2 b\n",
-    );
-    let gate = world.root.with_file_name("gate");
-    crate::world::fifo(&gate);
-    let model =
-        Model::start(
-            |request| if request.is_subagent() { execute(request) } else { coordinate(request) },
+    for program in host::claudes() {
+        let world = project(
+            "- [ ] 1.1 a\n  - **Verify**: `test -f go || { cat ../gate; false; }`\n- [ ] 1.2 b\n",
         );
+        let gate = world.root.with_file_name("gate");
+        crate::world::fifo(&gate);
+        let model = Model::start(|request| {
+            if request.is_subagent() { execute(request) } else { coordinate(request) }
+        });
 
-    // The executor has ended and the judge runs the check, which reads from the
-    // gate: opening it for writing waits for exactly that.
-    let first = claude(&program, &world, &model, "/ralph-specum:implement").spawn();
-    let held = std::fs::File::options().write(true).open(&gate).unwrap();
-    rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
-    first.wait();
+        // The executor has ended and the judge runs the check, which reads from the
+        // gate: opening it for writing waits for exactly that.
+        let first = claude(&program, &world, &model, "/ralph-specum:implement").spawn();
+        let held = std::fs::File::options().write(true).open(&gate).unwrap();
+        rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
+        first.wait();
 
-    // A new session takes the spec over. Its executor ends too, and its judge
-    // waits for the orphaned one.
-    let before = model.requests().len();
-    let second = claude(&program, &world, &model, "/ralph-specum:implement").spawn();
-    model.wait_until(|requests| {
-        requests.len() > before
-            && requests[before..].iter().any(|r| r.is_subagent() && r.assistant_turns() == 1)
-    });
-    world.write("go", "");
-    drop(held);
-    let outcome = second.wait();
+        // A new session takes the spec over. Its executor ends too, and its judge
+        // waits for the orphaned one.
+        let before = model.requests().len();
+        let second = claude(&program, &world, &model, "/ralph-specum:implement").spawn();
+        model.wait_until(|requests| {
+            requests.len() > before
+                && requests[before..].iter().any(|r| r.is_subagent() && r.assistant_turns() == 1)
+        });
+        world.write("go", "");
+        drop(held);
+        let outcome = second.wait();
 
-    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
-    let journal = journal(&world);
-    assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2"], "nothing is judged twice");
-    // The orphan's check failed; it is not the orphan's to say so.
-    assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
-    assert_eq!(tasks_in(&journal, "sent-back"), Vec::<String>::new());
-    let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
-    assert_eq!(tasks.split_whitespace().collect::<Vec<_>>(), ["1.1", "1.2"]);
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2"], "nothing is judged twice");
+        // The orphan's check failed; it is not the orphan's to say so.
+        assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
+        assert_eq!(tasks_in(&journal, "sent-back"), Vec::<String>::new());
+        let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+        assert_eq!(tasks.split_whitespace().collect::<Vec<_>>(), ["1.1", "1.2"]);
+    }
 }
 
 #[test]
@@ -420,69 +411,48 @@ enum Life {
 /// Kills a host while one executor of a batch has ended and another one waits
 /// for a shell command, which lives on until the very end.
 fn killed_in_a_batch(second_life: Life) {
-    let Some(program) = host::claude() else { return };
-    let world = project(
-        "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
-    );
-    let home = tempfile::tempdir().unwrap();
-    let gate = world.root.with_file_name("gate");
-    crate::world::fifo(&gate);
-    let killed = Arc::new(AtomicBool::new(false));
-    let is_killed = Arc::clone(&killed);
-    let model = Model::start(move |request| {
-        if !request.is_subagent() {
-            return coordinate(request);
-        }
-        let first_life = !is_killed.load(Ordering::SeqCst);
-        match (task_of(request).as_str(), request.assistant_turns()) {
-            ("1.2", 0) if first_life => bash("touch done-1.2; cat ../gate"),
-            _ => execute(request),
-        }
-    });
+    for program in host::claudes() {
+        let world = project(
+            "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
+        );
+        let home = tempfile::tempdir().unwrap();
+        let gate = world.root.with_file_name("gate");
+        crate::world::fifo(&gate);
+        let killed = Arc::new(AtomicBool::new(false));
+        let is_killed = Arc::clone(&killed);
+        let model = Model::start(move |request| {
+            if !request.is_subagent() {
+                return coordinate(request);
+            }
+            let first_life = !is_killed.load(Ordering::SeqCst);
+            match (task_of(request).as_str(), request.assistant_turns()) {
+                ("1.2", 0) if first_life => bash("touch done-1.2; cat ../gate"),
+                _ => execute(request),
+            }
+        });
 
-    let run = || claude(&program, &world, &model, "/ralph-specum:implement").home(home.path());
-    let first = run().spawn();
-    // The command of 1.2 runs: it has opened the gate.
-    let held = std::fs::File::options().write(true).open(&gate).unwrap();
-    let session = model.requests()[0].session_id().unwrap().to_owned();
-    rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
-    first.wait();
-    killed.store(true, Ordering::SeqCst);
+        let run = || claude(&program, &world, &model, "/ralph-specum:implement").home(home.path());
+        let first = run().spawn();
+        // The command of 1.2 runs: it has opened the gate.
+        let held = std::fs::File::options().write(true).open(&gate).unwrap();
+        let session = model.requests()[0].session_id().unwrap().to_owned();
+        rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
+        first.wait();
+        killed.store(true, Ordering::SeqCst);
 
-    let outcome = match second_life {
-        Life::Resumed => run().args(["--resume", &session]).run(),
-        Life::New => run().run(),
-    };
-    drop(held);
+        let outcome = match second_life {
+            Life::Resumed => run().args(["--resume", &session]).run(),
+            Life::New => run().run(),
+        };
+        drop(held);
 
-    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
-    let journal = journal(&world);
-    let mut passed = tasks_in(&journal, "passed");
-    passed.sort();
-    assert_eq!(passed, ["1.1", "1.2", "1.3"], "nothing lost, nothing done twice");
-    let tasks = world.git(&["log", "--format=%(trailers:key=Task,valueonly)"]);
-    assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
-    assert_eq!(world.git(&["status", "--porcelain"]), "");
-}
-
-#[test]
-fn without_the_program_a_command_says_how_to_get_it_and_the_host_works_on() {
-    let Some(program) = host::claude() else { return };
-    let world = project("- [ ] 1.1 a\n");
-    world.specum(&["implement"]).exits(0);
-    let model = Model::start(|_| Reply::text("Hello."));
-    let without = |prompt: &str| {
-        ClaudeRun::new(&program, &model.url(), &world.root, prompt).plugin_dir(&plugin()).run()
-    };
-    let said = without("/ralph-specum:implement").result()["result"].as_str().unwrap().to_owned();
-    assert!(
-        said.contains("The program specum is not installed. Install it with: cargo install specum"),
-        "{said}"
-    );
-    assert_eq!(model.requests().len(), 0);
-    let outcome = without("Hello?");
-    assert_eq!(outcome.result()["result"], "Hello.");
-    let stops = outcome.hook_responses("Stop");
-    assert!(!stops.is_empty(), "the hook was asked");
-    assert!(stops.iter().all(|hook| hook.outcome == "success" && hook.stdout.is_empty()));
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        let mut passed = tasks_in(&journal, "passed");
+        passed.sort();
+        assert_eq!(passed, ["1.1", "1.2", "1.3"], "nothing lost, nothing done twice");
+        let tasks = world.git(&["log", "--format=%(trailers:key=Task,valueonly)"]);
+        assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
+        assert_eq!(world.git(&["status", "--porcelain"]), "");
+    }
 }

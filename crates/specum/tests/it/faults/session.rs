@@ -52,23 +52,24 @@ fn fault_29_several_agents_wrote_to_one_temporary_file() {
 
 #[test]
 fn fault_36_a_command_that_never_reached_the_model_looked_like_success() {
-    let Some(program) = host::claude() else { return };
-    let world = World::with_tasks("- [ ] 1.1 a\n");
-    world.git_init();
-    let before = world.read("specs/test-spec/.ralph-state.json");
-    let model = Model::start(|_| Reply::text("The model was called."));
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
-    let outcome =
-        ClaudeRun::new(&program, &model.url(), &world.root, "/ralph-specum:implement nope")
-            .plugin_dir(&plugin)
-            .path(Path::new(SPECUM).parent().unwrap())
-            .run();
-    let result = outcome.result();
-    // This is how the host reports it, and why its word is not enough.
-    assert_eq!((&result["subtype"], &result["is_error"]), (&"success".into(), &false.into()));
-    assert_eq!((&result["num_turns"], model.requests().len()), (&0.into(), 0));
-    assert!(result["result"].as_str().unwrap().contains("there is no spec `nope`"));
-    assert_eq!(world.read("specs/test-spec/.ralph-state.json"), before, "no loop was started");
+    for program in host::claudes() {
+        let world = World::with_tasks("- [ ] 1.1 a\n");
+        world.git_init();
+        let before = world.read("specs/test-spec/.ralph-state.json");
+        let model = Model::start(|_| Reply::text("The model was called."));
+        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
+        let outcome =
+            ClaudeRun::new(&program, &model.url(), &world.root, "/ralph-specum:implement nope")
+                .plugin_dir(&plugin)
+                .path(Path::new(SPECUM).parent().unwrap())
+                .run();
+        let result = outcome.result();
+        // This is how the host reports it, and why its word is not enough.
+        assert_eq!((&result["subtype"], &result["is_error"]), (&"success".into(), &false.into()));
+        assert_eq!((&result["num_turns"], model.requests().len()), (&0.into(), 0));
+        assert!(result["result"].as_str().unwrap().contains("there is no spec `nope`"));
+        assert_eq!(world.read("specs/test-spec/.ralph-state.json"), before, "no loop was started");
+    }
 }
 
 #[test]

@@ -1,24 +1,27 @@
-//! Claude Code in print mode, against a mock model.
+//! Claude Code in print mode or on a terminal, against a mock model.
 //!
 //! It sees nothing of the machine it runs on: an own home, a cleared
 //! environment, a key that opens nothing.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
+use std::{env, fs};
 
 use rustix::process::Pid;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::conversation::Conversation;
 use super::process::{Finished, Running};
 
 /// Far beyond what any run takes; it only keeps a hung host from hanging CI.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// One `claude -p`, to be configured and then run.
+const KEY: &str = "sk-mock";
+
+/// One Claude Code, to be configured and then run or opened.
 pub(crate) struct ClaudeRun {
     command: Command,
     home: Option<TempDir>,
@@ -29,15 +32,22 @@ impl ClaudeRun {
     /// A run of `program` in `project` that asks `prompt`, with a home of its
     /// own that is gone afterwards.
     pub(crate) fn new(program: &Path, model_url: &str, project: &Path, prompt: &str) -> ClaudeRun {
+        ClaudeRun::interactive(program, model_url, project)
+            .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
+            .args(["--include-hook-events"])
+    }
+
+    /// The same for a person at a terminal, to be opened with
+    /// [`open`](Self::open).
+    pub(crate) fn interactive(program: &Path, model_url: &str, project: &Path) -> ClaudeRun {
         let home = tempfile::tempdir().expect("a directory for the home");
         let mut command = Command::new(program);
         command
             .current_dir(project)
-            .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
-            .args(["--include-hook-events", "--dangerously-skip-permissions"])
+            .arg("--dangerously-skip-permissions")
             .env_clear()
             .env("ANTHROPIC_BASE_URL", model_url)
-            .env("ANTHROPIC_API_KEY", "sk-mock")
+            .env("ANTHROPIC_API_KEY", KEY)
             .env("DISABLE_TELEMETRY", "1")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
             .env("DISABLE_AUTOUPDATER", "1")
@@ -84,17 +94,57 @@ impl ClaudeRun {
 
     /// Starts the run and leaves it to the caller to wait for it or to kill it.
     pub(crate) fn spawn(mut self) -> RunningClaude {
+        self.set_path();
+        RunningClaude { process: Running::spawn(self.command, TIME_LIMIT), _home: self.home }
+    }
+
+    /// Opens it on a terminal and waits until it takes a prompt.
+    pub(crate) fn open(mut self) -> Conversation {
+        self.set_path();
+        answer_dialogs(&self.command);
+        Conversation::open(self.command, self.home)
+    }
+
+    fn set_path(&mut self) {
         let inherited = env::var_os("PATH").unwrap_or_default();
         let directories = self.path.iter().map(Into::into).chain(env::split_paths(&inherited));
         let path = env::join_paths(directories).expect("no PATH entry holds a separator");
         self.command.env("PATH", path);
-        RunningClaude { process: Running::spawn(self.command, TIME_LIMIT), _home: self.home }
     }
 }
 
 fn live_in(home: &Path, command: &mut Command) {
     // Left alone, it keeps the output of its commands in /tmp for good.
     command.env("HOME", home).env("CLAUDE_CODE_TMPDIR", home);
+}
+
+/// Writes into the home what a person answers when they start it for the first
+/// time: the theme, the key, the trust in the project and in its commands.
+fn answer_dialogs(command: &Command) {
+    let mut variables = command.get_envs();
+    let home = variables.find(|(name, _)| *name == "HOME").and_then(|(_, home)| home);
+    let home = Path::new(home.expect("it has a home"));
+    let project = command.get_current_dir().expect("it has a project");
+    let project = fs::canonicalize(project).expect("the project exists");
+    let answers = json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "bypassPermissionsModeAccepted": true,
+        "customApiKeyResponses": {"approved": [KEY], "rejected": []},
+        "projects": {project.to_str().expect("a path in UTF-8"): {
+            "hasTrustDialogAccepted": true,
+            "hasCompletedProjectOnboarding": true,
+        }},
+    });
+    let file = home.join(".claude.json");
+    // In a home that is used again, they have been answered.
+    if !file.exists() {
+        fs::write(file, answers.to_string()).expect("the home is writable");
+        let settings = home.join(".claude");
+        fs::create_dir_all(&settings).expect("the home is writable");
+        let skip = json!({"skipDangerousModePermissionPrompt": true}).to_string();
+        fs::write(settings.join("settings.json"), skip).expect("the home is writable");
+    }
 }
 
 /// A Claude Code at work; killed if dropped.

@@ -62,6 +62,22 @@ impl Request {
             .collect()
     }
 
+    /// Everything that the model has not answered yet: what was typed, what
+    /// tools gave back, what hooks and the host have added.
+    pub(crate) fn news(&self) -> String {
+        let messages: Vec<&Value> = blocks(&self.body["messages"]).collect();
+        let answered = messages.iter().rposition(|message| message["role"] == "assistant");
+        let news = &messages[answered.map_or(0, |last| last + 1)..];
+        let texts = news.iter().map(|message| match &message["content"] {
+            Value::String(text) => text.clone(),
+            content => blocks(content)
+                .map(|block| text_of(block.get("text").unwrap_or(&block["content"])))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     /// Whether `needle` stands in any string of any message, tool calls and
     /// their results included.
     pub(crate) fn mentions(&self, needle: &str) -> bool {

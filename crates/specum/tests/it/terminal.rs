@@ -1,0 +1,185 @@
+//! A program on a pseudo-terminal: what it shows, and keys for it.
+//!
+//! Waiting is on what the screen shows. Nothing here sleeps.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::model::PATIENCE;
+
+pub(crate) const ESCAPE: &str = "\x1b";
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const CTRL_C: &str = "\x03";
+
+/// A program with a pseudo-terminal for its input and output, and our end of it.
+pub(crate) fn on_terminal(mut command: Command, rows: u16, columns: u16) -> (Child, File) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+    grantpt(&ours).expect("it is ours");
+    unlockpt(&ours).expect("it is ours");
+    let name = ptsname(&ours, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("a plain one");
+    let theirs = File::options().read(true).write(true).open(name).expect("its other side");
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&theirs, size).expect("a terminal has a size");
+    let handle = || Stdio::from(theirs.try_clone().expect("another handle"));
+    command.stdin(handle()).stdout(handle()).stderr(handle());
+    // Reading ends when the last handle of the other end is closed.
+    (command.spawn().expect("the program starts"), File::from(ours))
+}
+
+/// A running program and its screen; killed with its process group if dropped.
+pub(crate) struct Terminal {
+    child: Child,
+    keyboard: File,
+    shown: Arc<Shown>,
+}
+
+/// What the program has written so far.
+struct Shown {
+    screen: Mutex<Screen>,
+    changed: Condvar,
+}
+
+struct Screen {
+    parser: vt100::Parser,
+    ended: bool,
+}
+
+impl Terminal {
+    /// Tall, so that nothing scrolls away before a test has looked.
+    const ROWS: u16 = 150;
+    const COLUMNS: u16 = 150;
+
+    pub(crate) fn start(mut command: Command) -> Terminal {
+        command.process_group(0).env("TERM", "xterm-256color");
+        let (child, keyboard) = on_terminal(command, Terminal::ROWS, Terminal::COLUMNS);
+        let parser = vt100::Parser::new(Terminal::ROWS, Terminal::COLUMNS, 0);
+        let shown = Arc::new(Shown {
+            screen: Mutex::new(Screen { parser, ended: false }),
+            changed: Condvar::new(),
+        });
+        let output = keyboard.try_clone().expect("another handle");
+        thread::spawn({
+            let shown = Arc::clone(&shown);
+            move || shown.follow(output)
+        });
+        Terminal { child, keyboard, shown }
+    }
+
+    /// Presses keys, which are sent as they are: [`ESCAPE`], `"y"`.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// The screen as it is now.
+    pub(crate) fn screen(&self) -> String {
+        self.shown.lock().contents()
+    }
+
+    /// Waits until the screen is as wanted, and gives it.
+    pub(crate) fn until(&self, wanted: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let waits = |screen: &mut Screen| !screen.ended && !is_so(&screen.contents());
+        let screen = self.shown.lock();
+        let (screen, _) = self
+            .shown
+            .changed
+            .wait_timeout_while(screen, PATIENCE, waits)
+            .unwrap_or_else(PoisonError::into_inner);
+        let contents = screen.contents();
+        let ended = if screen.ended { "the program has ended" } else { "waited in vain" };
+        // Not held while the test unwinds: the reader is not to be poisoned.
+        drop(screen);
+        assert!(is_so(&contents), "{ended}: no {wanted} on the screen\n{contents}");
+        contents
+    }
+
+    /// Waits until a text is on the screen, and gives the screen.
+    pub(crate) fn shows(&self, text: &str) -> String {
+        self.until(&format!("`{text}`"), |screen| screen.contains(text))
+    }
+
+    /// Waits until the program has ended by itself.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let screen = self.shown.lock();
+        let (screen, waited) = self
+            .shown
+            .changed
+            .wait_timeout_while(screen, PATIENCE, |screen| !screen.ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        let contents = screen.contents();
+        drop(screen);
+        assert!(!waited.timed_out(), "the program does not end\n{contents}");
+        self.child.wait().expect("it is our child")
+    }
+}
+
+impl fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.screen())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("the screen at the end:\n{}", self.screen());
+        }
+        // Until it is waited for, the number stands for nobody else.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Shown {
+    /// Draws what comes until the program has let go of its terminal.
+    fn follow(&self, mut output: File) {
+        let mut buffer = [0; 4096];
+        loop {
+            match output.read(&mut buffer) {
+                Ok(count @ 1..) => self.lock().parser.process(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // Linux calls it an error when the other end is closed.
+                Ok(_) | Err(_) => break,
+            }
+            self.changed.notify_all();
+        }
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Screen {
+    /// Its lines, without the empty ones.
+    fn contents(&self) -> String {
+        let contents = self.parser.screen().contents();
+        let lines = contents.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[test]
+fn a_program_shows_what_it_reads_and_ends() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "printf 'name? '; read name; echo \"hello $name\"; exit 7"]);
+    let mut terminal = Terminal::start(command);
+    terminal.shows("name?");
+    terminal.press("heron");
+    terminal.press(ENTER);
+    terminal.shows("hello heron");
+    assert_eq!(terminal.ended().code(), Some(7));
+}
