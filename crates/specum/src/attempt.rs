@@ -7,6 +7,7 @@
 //! records and the writes, never while a check or git runs.
 
 mod commit;
+mod elsewhere;
 mod end;
 mod error;
 mod history;

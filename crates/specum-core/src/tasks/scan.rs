@@ -1,6 +1,6 @@
 //! One pass over the lines of a task file.
 
-use super::{Marker, Task, TaskFile};
+use super::{Heading, Marker, Task, TaskFile};
 use crate::line::{self, Line};
 
 /// A checkbox at column 0, before it is known whether it is a task.
@@ -90,8 +90,10 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
         .filter(|found| has_ids && found.task.id.is_none())
         .map(|found| found.task.line)
         .collect();
+    let headings = boxes.iter().filter(|found| has_ids && found.task.id.is_none());
+    let headings = headings.filter_map(|found| heading(&found.task)).collect();
     let tasks = into_tasks(text, boxes, has_ids);
-    TaskFile { text, tasks, has_ids, without_id }
+    TaskFile { text, tasks, has_ids, without_id, headings }
 }
 
 /// A code fence: which character, and how many of it.
@@ -289,6 +291,14 @@ fn checkbox(line: &Line<'_>, number: usize, phase: usize) -> Option<Task> {
         block: line.span(),
         mark: line.start + offset,
     })
+}
+
+/// `- [ ] 2. Models` heads the tasks 2.1, 2.2 and so on.
+fn heading(task: &Task) -> Option<Heading> {
+    let number = task.title.split_whitespace().next()?.trim_end_matches(['.', ':', ')']);
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let prefix = format!("{number}.");
+    is_number.then_some(Heading { prefix, done: task.done, mark: task.mark })
 }
 
 /// Where the mark of a checkbox stands in a line, however far it is indented.
