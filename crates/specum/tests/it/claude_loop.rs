@@ -125,7 +125,7 @@ fn a_model_that_only_ticks_boxes_is_led_to_the_end_too() {
     let world = started(4);
     let model = Model::start(|request| {
         if !request.tool_results().is_empty() {
-            let all = request.tool_results()[0].text.ends_with("ALL_TASKS_COMPLETE");
+            let all = request.tool_results()[0].text.contains("Every task is done.");
             return Reply::text(if all { "ALL_TASKS_COMPLETE" } else { "stopping" });
         }
         let command = match due(request) {
