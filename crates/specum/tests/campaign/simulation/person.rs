@@ -32,7 +32,7 @@ pub(crate) fn plan(chance: &mut Chance) -> Vec<u8> {
 }
 
 fn task(id: &str, marker: &str, chance: &mut Chance) -> String {
-    let verify = chance.one_of(&["`true`", "`grep -c x f` returns 1", "look at it"]);
+    let verify = chance.one_of(&["`make`", "`grep -c x f` returns 1", "`a` and `b`", "look at it"]);
     let mark = if chance.once_in(12) { 'x' } else { ' ' };
     format!("- [{mark}] {id} {marker}Task {id}\n  - **Files**: f{id}\n  - **Verify**: {verify}\n")
 }
