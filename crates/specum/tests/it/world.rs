@@ -175,6 +175,13 @@ impl World {
         command
     }
 
+    /// Runs a verb from the shell of the session `test-session`.
+    pub(crate) fn in_session(&self, args: &[&str]) -> Call {
+        let mut command = self.command();
+        command.args(args).env("CLAUDE_CODE_SESSION_ID", "test-session");
+        call(command, b"")
+    }
+
     /// Runs a verb as a person does, at a terminal; on success what it prints.
     #[track_caller]
     pub(crate) fn person(&self, args: &[&str]) -> String {
