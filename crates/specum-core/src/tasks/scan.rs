@@ -66,21 +66,30 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
             if hidden.ends_with(&line) {
                 hidden = Hidden::Not;
             }
-        } else if let Some(fence) = Fence::opened_by(&line) {
-            hidden = Hidden::Fence { fence, is_closed: false };
-        } else if opens_comment(line.text) {
-            hidden = Hidden::Comment { is_closed: false };
-        } else if let Some(task) = checkbox(&line, number + 1, phases) {
-            boxes.push(Checkbox { task, closed_at: None });
-        } else if is_heading(line.text)
-            && line.start >= document_end
-            && let Some(last) = boxes.last_mut()
-            && last.closed_at.is_none()
-        {
-            match here_document_end(text, last.task.block.start, &line) {
-                Some(end) => document_end = end,
-                None => last.closed_at = Some(line.start),
+            continue;
+        }
+        // Most lines are told by their first character that is no blank.
+        match line.text.iter().find(|byte| !matches!(byte, b' ' | b'\t')) {
+            Some(b'`' | b'~') => {
+                if let Some(fence) = Fence::opened_by(&line) {
+                    hidden = Hidden::Fence { fence, is_closed: false };
+                }
             }
+            Some(b'<') if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
+            Some(b'-' | b'*' | b'+') if !matches!(line.text[0], b' ' | b'\t') => {
+                if let Some(task) = checkbox(&line, number + 1, phases) {
+                    boxes.push(Checkbox { task, closed_at: None });
+                }
+            }
+            Some(b'#') if is_heading(line.text) && line.start >= document_end => {
+                if let Some(last) = boxes.last_mut().filter(|last| last.closed_at.is_none()) {
+                    match here_document_end(text, last.task.block.start, &line) {
+                        Some(end) => document_end = end,
+                        None => last.closed_at = Some(line.start),
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
@@ -107,7 +116,8 @@ impl Fence {
     /// The fence that a line begins with, after any blanks. Backticks behind
     /// the first ones make a code span of it.
     pub(super) fn opened_by(line: &Line<'_>) -> Option<Fence> {
-        let text = line.text.trim_ascii_start();
+        let blanks = line.text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let text = &line.text[blanks..];
         let mark = *text.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
         let length = text.iter().take_while(|&&b| b == mark).count();
         let is_span = mark == b'`' && text[length..].contains(&b'`');
