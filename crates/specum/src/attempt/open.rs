@@ -22,7 +22,7 @@ use specum_core::verify::Role;
 use super::history::{self, History};
 use super::review::Reviewed;
 use super::tree::Tree;
-use super::{AttemptError, Workspace};
+use super::{AttemptError, Workspace, refuse_mistakes};
 use crate::clock;
 use crate::git::Status;
 use crate::ralph_loop;
@@ -156,6 +156,9 @@ impl Workspace {
         // Nor is a plan without tasks one that is done.
         if file.tasks.is_empty() {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
+        }
+        if reviewed.has_changed {
+            refuse_mistakes(&file, &self.spec.root)?;
         }
         if machine::batch_is_over(state, &file) {
             let step = machine::step(state, &file, Event::EndBatch);

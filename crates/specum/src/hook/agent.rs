@@ -19,7 +19,9 @@ use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{Lookup, log, lookup};
-use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
+use crate::attempt::{
+    AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace, open_attempt,
+};
 use crate::files;
 use crate::owner;
 use crate::project::{Project, Spec};
@@ -353,7 +355,7 @@ pub(super) fn end_of_agent(input: &Input) -> Option<String> {
         note_late_work(&workspace, &delegation);
         return None;
     }
-    let opened = workspace.opened(&delegation.task.id).ok()?;
+    let opened = open_attempt(&journal, &delegation.task)?;
     if opened.attempt != delegation.attempt {
         return None;
     }
