@@ -32,10 +32,18 @@ use specum_core::digest::Digest;
 mod agents;
 #[path = "simulation/disk.rs"]
 mod disk;
+#[path = "simulation/edits.rs"]
+mod edits;
+#[path = "simulation/known.rs"]
+mod known;
 #[path = "simulation/person.rs"]
 mod person;
+#[path = "simulation/plan.rs"]
+mod plan;
 #[path = "simulation/recover.rs"]
 mod recover;
+#[path = "simulation/review.rs"]
+mod review;
 #[path = "simulation/runner.rs"]
 mod runner;
 #[path = "simulation/session.rs"]
