@@ -119,6 +119,13 @@ pub enum PlanEdit {
         /// The tasks that were being worked on.
         during: String,
     },
+    /// The task reads otherwise, while its check waits to be accepted.
+    Reworded {
+        /// The task.
+        task: TaskKey,
+        /// A digest of what it asks for, by which it is found again.
+        content: String,
+    },
     /// What waited to be accepted is as it was on record again.
     Withdrawn(TaskKey),
     /// A person has ticked the box while nobody held the loop.
@@ -327,6 +334,11 @@ impl Ledger {
                         known.unconfirmed = Some(Unconfirmed { change, during });
                     }
                 }
+                PlanEdit::Reworded { task, content } => {
+                    if let Some(known) = self.task_mut(&task.id) {
+                        known.content.clone_from(content);
+                    }
+                }
                 PlanEdit::Withdrawn(task) => {
                     if let Some(known) = self.task_mut(&task.id) {
                         known.unconfirmed = None;
@@ -444,6 +456,13 @@ fn on_record(planned: &Planned) -> OnRecord {
 }
 
 impl Review {
+    /// A check that waits does not count, but the task is found by it.
+    fn reword(&mut self, task: &TaskKey, content: String, reads_otherwise: bool) {
+        if reads_otherwise {
+            self.edits.push(PlanEdit::Reworded { task: task.clone(), content });
+        }
+    }
+
     fn missing(&mut self, on_record: &OnRecord, name: Option<TaskKey>, during: Option<&str>) {
         let task = name.clone().unwrap_or_else(|| on_record.task.clone());
         if let Some(to) = name {
@@ -475,21 +494,23 @@ impl Review {
         let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
         let now = Lines::of(file, task);
         let content = file.content(task).hex();
+        let reads_otherwise = content != on_record.content;
         if now == on_record.check {
-            if asked.is_some() {
-                self.edits.push(PlanEdit::Withdrawn(key.clone()));
-            } else if content != on_record.content {
+            if reads_otherwise {
                 self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
+            } else if asked.is_some() {
+                self.edits.push(PlanEdit::Withdrawn(key.clone()));
             }
-        } else if asked != Some(&Change::Check(now.clone())) {
-            self.edits.push(match during {
-                Some(during) => PlanEdit::Unconfirmed {
-                    task: key.clone(),
-                    change: Change::Check(now),
-                    during: during.to_owned(),
-                },
-                None => PlanEdit::Recorded(Planned::of(file, task, false)),
-            });
+        } else if let (Some(during), true) =
+            (during, asked != Some(&Change::Check(now.clone())))
+        {
+            let (task, change, during) = (key.clone(), Change::Check(now), during.to_owned());
+            self.edits.push(PlanEdit::Unconfirmed { task, change, during });
+            self.reword(&key, content, reads_otherwise);
+        } else if asked == Some(&Change::Check(now)) {
+            self.reword(&key, content, reads_otherwise);
+        } else {
+            self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
         }
         match (task.done, on_record.proof, during) {
             (true, None, Some(_)) => self.unproved.push(key),

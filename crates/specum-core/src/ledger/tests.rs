@@ -258,3 +258,20 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_task_whose_check_waits_is_followed_through_another_number() {
+    for (was, moved) in [("1.2 b", "1.7 b"), ("b", "b, anew")] {
+        let plan = PLAN.replace("1.1 a", &was.replace('b', "a")).replace("1.2 b", was);
+        let plan = if was == "b" { plan.replace("1.3 c", "c") } else { plan };
+        let mut records = vec![started(&plan)];
+        let weak = plan.replace("`b`", "`true`");
+        and_so(&mut records, &weak, Some("1.1"));
+        let review = and_so(&mut records, &weak.replace(was, moved), Some("1.1"));
+        assert!(matches!(review.edits.as_slice(), [PlanEdit::Renamed { .. }, ..]), "{review:?}");
+        let ledger = Ledger::of(&records);
+        let task = ledger.tasks().iter().find(|task| task.task.title.starts_with('b')).unwrap();
+        assert_eq!(task.check.shown(), "`b`");
+        assert!(task.unconfirmed.is_some());
+    }
+}

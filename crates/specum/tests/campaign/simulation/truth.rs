@@ -284,7 +284,7 @@ impl World {
         if self.truth.edited != Edited::No {
             return Ok(());
         }
-        for result in state.task_results.values() {
+        for result in state.task_results.values().filter(|r| r.status == Status::Failed) {
             let Some(task) = file.tasks.iter().find(|task| task.name() == result.id) else {
                 continue;
             };
