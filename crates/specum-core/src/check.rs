@@ -42,6 +42,7 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
     let ids: HashSet<&str> = file.tasks.iter().filter_map(|task| task.id.as_deref()).collect();
     let mut first_with_id: HashMap<&str, usize> = HashMap::new();
     let open: HashSet<&str> = file.open().filter_map(|task| task.id.as_deref()).collect();
+    let made = commands::Made::by(file);
     for task in &file.tasks {
         if let Some(id) = task.id.as_deref() {
             match first_with_id.get(id) {
@@ -67,7 +68,7 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
         for message in warnings(file, task, &fields) {
             add(task.line, Severity::Warning, message);
         }
-        for (severity, message) in commands::findings(file, task, &fields, lookup) {
+        for (severity, message) in commands::findings(task, &fields, &made, lookup) {
             add(task.line, severity, message);
         }
     }

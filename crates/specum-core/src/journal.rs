@@ -103,10 +103,10 @@ pub enum Entry {
         /// by now.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         id: String,
-        /// What its task was called then, if it is called otherwise now. Never
-        /// written: a reader that follows the plan's edits fills it in.
+        /// What its task was called then and since, if it is called otherwise now.
+        /// Never written: a reader that follows the plan's edits fills it in.
         #[serde(skip)]
-        was: Option<String>,
+        was: Vec<String>,
     },
     /// A sub-agent of a host works the attempt.
     Delegated {

@@ -204,6 +204,7 @@ impl Loop<'_> {
         let spent = state.global_iteration >= cap;
         let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
+        state.ticks = Some(String::new());
         state.awaiting_approval = state.blocked.is_some();
         state.paused_for = None;
         state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
@@ -477,7 +478,8 @@ impl Loop<'_> {
             })
             .collect();
         state.total_tasks = Some(after.tasks.len());
-        state.ticks = Some(after.ticks());
+        // Begun by another program, a loop has no record to be compared with.
+        state.ticks = state.ticks.is_some().then(|| after.ticks());
         let current = plan::current(&after.tasks);
         state.task_index = current.unwrap_or(after.tasks.len());
         state.task_iteration = current.map_or(1, |index| {

@@ -213,7 +213,8 @@ pub struct State {
     pub paused_for: Option<String>,
     /// Which boxes were ticked when the state was written, as
     /// [`crate::tasks::TaskFile::ticks`] says it: whoever finds the same needs
-    /// not ask the journal whether the ticks count.
+    /// not ask the journal whether the ticks count. Absent in a loop that another
+    /// program began.
     pub ticks: Option<String>,
     /// Caps and expenses.
     pub budget: Budget,

@@ -37,6 +37,20 @@ pub struct TaskFile<'a> {
     pub has_ids: bool,
     /// The lines of those that are none for that reason, from 1.
     pub without_id: Vec<usize>,
+    /// Those among them that head other tasks, such as `- [ ] 2. Models` above
+    /// the tasks 2.1 and 2.2.
+    headings: Vec<Heading>,
+}
+
+/// A box that is done when the tasks below it are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Heading {
+    /// What the ids of its tasks begin with: `2.`.
+    prefix: String,
+    /// Whether the box is ticked.
+    done: bool,
+    /// Byte offset of the character between the brackets.
+    mark: usize,
 }
 
 /// One task, and where it stands in the file.
@@ -277,8 +291,27 @@ impl<'a> TaskFile<'a> {
 
     /// The patch that ticks a task's box, or opens it again.
     pub fn set_mark(&self, task: &Task, done: bool) -> Patch {
-        let mark: &[u8] = if done { b"x" } else { b" " };
-        Patch { range: task.mark..task.mark + 1, with: mark.to_vec() }
+        mark_patch(task.mark, done)
+    }
+
+    /// The patches that tick a task's box, or open it again, and with it the box
+    /// of the heading that is done when all its tasks are.
+    fn set_marks(&self, task: &Task, done: bool) -> Vec<Patch> {
+        let heads = |heading: &&Heading| {
+            task.id.as_ref().is_some_and(|id| id.starts_with(&heading.prefix))
+        };
+        let others_done = |heading: &Heading| {
+            let tasks = self.tasks.iter().filter(|other| {
+                other.index != task.index
+                    && other.id.as_ref().is_some_and(|id| id.starts_with(&heading.prefix))
+            });
+            tasks.into_iter().all(|other| other.done)
+        };
+        let headings = self.headings.iter().filter(heads).filter(|heading| {
+            if done { !heading.done && others_done(heading) } else { heading.done }
+        });
+        let marks = headings.map(|heading| mark_patch(heading.mark, done));
+        marks.chain([self.set_mark(task, done)]).collect()
     }
 
     /// The patch that puts a block of lines in front of a task.
@@ -300,6 +333,11 @@ impl<'a> TaskFile<'a> {
             digest.with(b"\n").with(&unticked(line.text.trim_ascii_end()))
         })
     }
+}
+
+fn mark_patch(at: usize, done: bool) -> Patch {
+    let mark: &[u8] = if done { b"x" } else { b" " };
+    Patch { range: at..at + 1, with: mark.to_vec() }
 }
 
 /// A line with the box open, if it has one.

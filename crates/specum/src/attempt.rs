@@ -7,6 +7,7 @@
 //! records and the writes, never while a check or git runs.
 
 mod commit;
+mod elsewhere;
 mod end;
 mod error;
 mod history;
@@ -240,17 +241,19 @@ impl Workspace {
 
     /// The open attempt at a task that a person names.
     pub fn opened(&self, address: &str) -> Result<Opened, AttemptError> {
-        let view = self.store.read()?;
-        if view.state.is_none() {
+        // Under the names that tasks have now.
+        let (locked, reviewed) = self.enter()?;
+        drop(locked);
+        if reviewed.view.state.is_none() {
             return Err(AttemptError::NoLoop(self.spec.name.clone()));
         }
-        let file = view.file();
+        let file = reviewed.view.file();
         let journal = self.store.read_journal()?;
         // Whoever was told to work on `no.1` means that task, although another
-        // one may stand there by now.
-        let renamed = file.tasks.iter().filter_map(|task| open_attempt(&journal, &task.key()));
-        let mut renamed = renamed.filter(|opened| opened.was.as_deref() == Some(address));
-        if let Some(opened) = renamed.next() {
+        // one may stand there by now; of several, the one that was told last.
+        let open = file.tasks.iter().filter_map(|task| open_attempt(&journal, &task.key()));
+        let told = open.filter(|opened| opened.is_called(address));
+        if let Some(opened) = told.max_by_key(|opened| History(&journal).opening_of(opened)) {
             return Ok(opened);
         }
         let task =

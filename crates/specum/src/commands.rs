@@ -346,10 +346,10 @@ fn warn(text: impl Display) {
 /// person decides; the other one notices at its next step.
 fn warn_if_held(store: &Store) {
     let state = store.read_state().and_then(Result::ok);
-    let me = session::current();
+    let me = session::of_any_host();
     let asker = Asker::session_or_person(me.as_deref());
     if let Holder::Other(owner) = owner::holder(store, state.as_ref(), asker) {
-        warn(format!("this spec is being worked by {}", owner.description()));
+        warn(format!("this spec is being worked on by {}", owner.description()));
     }
 }
 
@@ -417,7 +417,7 @@ fn tell_news(workspace: &Workspace) {
 /// A session whose shell asks for work, or hands it in, works on the spec from
 /// now on, unless somebody else does.
 fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
-    let Some(session) = session::current() else { return Ok(()) };
+    let Some(session) = session::of_any_host() else { return Ok(()) };
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
     let Some(state) = view.state.as_ref() else { return Ok(()) };

@@ -266,6 +266,14 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
+    /// A file as it is in a commit; `None` if it is not in it.
+    pub fn file_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        if self.paths_at(commit, &[path.to_owned()])?.is_empty() {
+            return Ok(None);
+        }
+        self.read_bytes(&["cat-file", "blob", &format!("{commit}:{path}")]).map(Some)
+    }
+
     /// Which of these paths are part of a commit.
     pub fn paths_at(&self, commit: &str, paths: &[String]) -> Result<Vec<String>, GitError> {
         let mut found = Vec::new();
@@ -375,6 +383,10 @@ impl Git {
     }
 
     fn read(&self, args: &[&str]) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.read_bytes(args)?).into_owned())
+    }
+
+    fn read_bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(args);
         command.env("GIT_OPTIONAL_LOCKS", "0");
         let run = process::run(command, &[], BOUNDS);
@@ -384,7 +396,7 @@ impl Git {
             return Err(GitError::Said { command: args.join(" "), message });
         }
         if run.succeeded() {
-            Ok(String::from_utf8_lossy(&run.stdout).into_owned())
+            Ok(run.stdout)
         } else {
             Err(said(args, &run))
         }

@@ -28,7 +28,7 @@ use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskFile};
 
-use crate::attempt::{review, take_back};
+use crate::attempt::{History, review, take_back};
 use crate::claude_config;
 use crate::clock;
 use crate::files;
@@ -215,8 +215,7 @@ fn decide(
             None
         }
     };
-    let journal = store.journal_path().exists();
-    let stake = stake(input, spec, state.as_ref().ok(), journal);
+    let stake = stake(input, spec, store, state.as_ref().ok());
     let (tasks, questions) = match (stake, tasks) {
         (Stake::Asked | Stake::PersonsTurn, Some(tasks)) => {
             let as_written = state.as_ref().ok().and_then(|state| state.ticks.as_deref());
@@ -253,10 +252,19 @@ fn decide(
     }))
 }
 
-/// What the session has to do with the loop. One that another program began has
-/// no journal.
-fn stake(input: &Input, spec: &Spec, state: Option<&State>, has_journal: bool) -> Stake {
-    if !has_journal {
+/// Whether a loop is one of ours and not begun by another program.
+fn is_ours(store: &Store, state: Option<&State>) -> bool {
+    // A state of ours says so; one of an earlier version, or one that cannot be
+    // read, leaves it to the journal.
+    state.is_some_and(|state| state.ticks.is_some())
+        || store.read_journal().is_ok_and(|journal| History(&journal).is_under_way())
+}
+
+/// What the session has to do with the loop.
+fn stake(input: &Input, spec: &Spec, store: &Store, state: Option<&State>) -> Stake {
+    // Gemini CLI does not tell its commands which session they belong to, so
+    // nobody knows whether this one has asked.
+    if std::env::var_os(GEMINI_VARIABLE).is_some() || !is_ours(store, state) {
         return Stake::Unclaimed;
     }
     let session = input.session_id.as_deref().unwrap_or_default();
@@ -369,7 +377,8 @@ fn take_over_cleared(input: &Input, store: &Store) {
     };
     // A loop of ours is worked on by those who ask for it, not by whoever comes
     // after them.
-    if !same_host || memory.owner.is_some() || store.journal_path().exists() {
+    let state = store.read_state().and_then(Result::ok);
+    if !same_host || memory.owner.is_some() || is_ours(store, state.as_ref()) {
         return;
     }
     let after = Memory { owner: Some(owner::session(session_id)), ..Memory::default() };

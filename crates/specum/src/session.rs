@@ -16,6 +16,9 @@ use crate::project::Spec;
 /// The variable in which Claude Code tells its children the session's id.
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
+/// The variable in which Codex does.
+const CODEX_VARIABLE: &str = "CODEX_SESSION_ID";
+
 /// The longest file of a session worth reading.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -114,9 +117,15 @@ impl Note {
     }
 }
 
-/// The session this process was started in, if it was.
+/// The session of Claude Code this process was started in, if it was.
 pub fn current() -> Option<String> {
     std::env::var(SESSION_VARIABLE).ok().filter(|id| !id.is_empty())
+}
+
+/// The session of any host this process was started in, if the host tells.
+pub fn of_any_host() -> Option<String> {
+    let of_codex = || std::env::var(CODEX_VARIABLE).ok().filter(|id| !id.is_empty());
+    current().or_else(of_codex)
 }
 
 /// specum's own folder for what belongs to no project.

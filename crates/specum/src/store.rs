@@ -31,7 +31,7 @@ use crate::files::{self, Durability, FileError};
 use crate::project::Spec;
 
 /// The longest task, progress or part file that is worked.
-const MAX_TEXT: u64 = 64 * 1024 * 1024;
+pub(crate) const MAX_TEXT: u64 = 64 * 1024 * 1024;
 /// The longest notes of one executor that are merged.
 const MAX_PART: u64 = 256 * 1024;
 /// How long a check may keep others waiting: a batch of them.

@@ -1,14 +1,18 @@
 //! What the lint says about the Verify fields: what is not run, what cannot
 //! fail, and what cannot be started.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
 use super::Severity;
+use crate::line;
 use crate::tasks::{Command, Fields, Lookup, Program, Task, TaskFile};
 
 /// Everything worth fixing in the Verify fields of a task.
 pub(super) fn findings(
-    file: &TaskFile<'_>,
     task: &Task,
     fields: &Fields,
+    made: &Made<'_>,
     lookup: Lookup<'_>,
 ) -> Vec<(Severity, String)> {
     let Some(check) = &fields.verify else { return Vec::new() };
@@ -32,7 +36,7 @@ pub(super) fn findings(
         warnings(command).into_iter().for_each(|message| warn(format!("{name}: {message}")));
     }
     if !task.done {
-        let missing = missing(file, &commands, lookup);
+        let missing = missing(&commands, made, lookup);
         found.extend(missing.into_iter().map(|why| (Severity::Error, format!("{name}: {why}"))));
     }
     found
@@ -72,12 +76,12 @@ fn warnings(command: &Command) -> Vec<String> {
 
 /// Why commands cannot be started, now or once the plan is worked. Of commands
 /// that make up for each other one is enough.
-fn missing(file: &TaskFile<'_>, commands: &[Command], lookup: Lookup<'_>) -> Vec<String> {
+fn missing(commands: &[Command], made: &Made<'_>, lookup: Lookup<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let groups = commands.chunk_by(|_, next| next.instead);
     for group in groups {
         let why: Vec<String> =
-            group.iter().filter_map(|command| cannot_start(file, command, lookup)).collect();
+            group.iter().filter_map(|command| cannot_start(command, made, lookup)).collect();
         if why.len() == group.len() {
             found.extend(why);
         }
@@ -85,7 +89,7 @@ fn missing(file: &TaskFile<'_>, commands: &[Command], lookup: Lookup<'_>) -> Vec
     found
 }
 
-fn cannot_start(file: &TaskFile<'_>, command: &Command, lookup: Lookup<'_>) -> Option<String> {
+fn cannot_start(command: &Command, made: &Made<'_>, lookup: Lookup<'_>) -> Option<String> {
     if !command.stands_alone() {
         return None;
     }
@@ -100,7 +104,7 @@ fn cannot_start(file: &TaskFile<'_>, command: &Command, lookup: Lookup<'_>) -> O
             Program::Missing => "it is not on PATH",
             Program::NotExecutable => "it cannot be started",
         };
-        (!is_made_by_a_task(file, program)).then(|| {
+        (!made.holds(program)).then(|| {
             format!(
                 "Verify runs `{}`, and `{program}` is no program: {why}, and no task makes it. \
                  Correct the command, or install the program",
@@ -110,28 +114,45 @@ fn cannot_start(file: &TaskFile<'_>, command: &Command, lookup: Lookup<'_>) -> O
     })
 }
 
-/// Whether a task names a program among its files, or says that it installs it.
-fn is_made_by_a_task(file: &TaskFile<'_>, program: &str) -> bool {
-    let path = program.trim_start_matches("./");
-    file.tasks.iter().any(|task| {
-        let names = |file: &String| {
-            file == path
-                || file.strip_suffix(path).is_some_and(|above| above.ends_with('/'))
-                || path
-                    .strip_prefix(file.as_str())
-                    .is_some_and(|rest| file.ends_with('/') || rest.starts_with('/'))
-        };
-        file.fields(task).files.iter().any(names) || is_installed_by(file.block(task), program)
-    })
+/// What the tasks of a plan make, gathered once it is asked for.
+pub(super) struct Made<'f> {
+    file: &'f TaskFile<'f>,
+    names: OnceCell<HashSet<String>>,
 }
 
-/// Whether a line of a task says `install` and the program's name.
-fn is_installed_by(block: &[u8], program: &str) -> bool {
-    let text = String::from_utf8_lossy(block);
-    text.lines().filter(|line| line.to_ascii_lowercase().contains("install")).any(|line| {
-        let is_part = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-        line.split(|c: char| !is_part(c)).any(|word| word.trim_end_matches('.') == program)
-    })
+impl<'f> Made<'f> {
+    pub(super) fn by(file: &'f TaskFile<'f>) -> Made<'f> {
+        Made { file, names: OnceCell::new() }
+    }
+
+    /// Whether a task names a program among its files, alone or by a folder
+    /// above it, or says that it installs it.
+    fn holds(&self, program: &str) -> bool {
+        let names = self.names.get_or_init(|| made_names(self.file));
+        let path = program.trim_start_matches("./");
+        let mut above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        names.contains(path) || above.any(|folder| names.contains(folder))
+    }
+}
+
+/// The files that tasks name, each also by its last part, and the words of the
+/// lines that say `install`.
+fn made_names(file: &TaskFile<'_>) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for task in &file.tasks {
+        for path in file.fields(task).files {
+            let path = path.trim_end_matches('/');
+            names.extend(path.rsplit('/').next().map(str::to_owned));
+            names.insert(path.to_owned());
+        }
+        let text = line::readable(file.block(task));
+        for line in text.lines().filter(|line| line.to_ascii_lowercase().contains("install")) {
+            let is_part = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+            let words = line.split(|c: char| !is_part(c)).map(|word| word.trim_end_matches('.'));
+            names.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
+        }
+    }
+    names
 }
 
 #[cfg(test)]

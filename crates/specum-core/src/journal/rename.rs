@@ -71,7 +71,7 @@ impl Entry {
             }
             Entry::Opened { task, was, .. } => {
                 if renames.contains_key(&task.id) {
-                    was.get_or_insert_with(|| task.id.clone());
+                    was.push(task.id.clone());
                 }
                 rename(task);
             }

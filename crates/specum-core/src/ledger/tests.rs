@@ -207,7 +207,7 @@ fn what_specum_inserts_is_on_record_at_once() {
         "[FIX 1.2] Fix: b\n  - **Verify**: `true`",
     );
     let review = reviewed(&records, &text, Some("1.2"));
-    assert!(matches!(&review.edits[..], [PlanEdit::Unconfirmed { .. }]), "{review:?}");
+    assert!(matches!(&review.edits[0], PlanEdit::Unconfirmed { .. }), "{review:?}");
 }
 
 #[test]
@@ -260,18 +260,28 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_task_whose_check_waits_is_followed_through_another_number() {
-    for (was, moved) in [("1.2 b", "1.7 b"), ("b", "b, anew")] {
-        let plan = PLAN.replace("1.1 a", &was.replace('b', "a")).replace("1.2 b", was);
-        let plan = if was == "b" { plan.replace("1.3 c", "c") } else { plan };
-        let mut records = vec![started(&plan)];
+fn a_task_whose_check_waits_is_followed_through_another_number_or_title() {
+    let without_ids = PLAN.replace("1.1 ", "").replace("1.2 ", "").replace("1.3 ", "");
+    for (plan, was, now) in [(PLAN, "1.2 b", "1.7 b"), (&without_ids, "] b", "] b, anew")] {
+        let mut records = vec![started(plan)];
         let weak = plan.replace("`b`", "`true`");
         and_so(&mut records, &weak, Some("1.1"));
-        let review = and_so(&mut records, &weak.replace(was, moved), Some("1.1"));
-        assert!(matches!(review.edits.as_slice(), [PlanEdit::Renamed { .. }, ..]), "{review:?}");
+        let review = and_so(&mut records, &weak.replace(was, now), Some("1.1"));
+        assert!(matches!(&review.edits[..], [PlanEdit::Renamed { .. }, ..]), "{review:?}");
         let ledger = Ledger::of(&records);
         let task = ledger.tasks().iter().find(|task| task.task.title.starts_with('b')).unwrap();
         assert_eq!(task.check.shown(), "`b`");
         assert!(task.unconfirmed.is_some());
     }
+}
+
+#[test]
+fn a_task_that_is_gone_takes_no_place_of_one_that_stays() {
+    let mut records = vec![started("- [ ] a\n- [ ] a\n- [ ] b\n")];
+    and_so(&mut records, "- [ ] a\n- [ ] b\n", Some("no.1"));
+    let again = and_so(&mut records, "- [ ] a\n- [ ] b\n", Some("no.1"));
+    assert_eq!(again, Review::default());
+    let review = and_so(&mut records, "- [ ] a, anew\n- [ ] b\n", Some("no.1"));
+    assert!(matches!(&review.edits[0], PlanEdit::Renamed { from, .. } if from.id == "no.1"));
+    assert_eq!(Ledger::of(&records).removals().count(), 1);
 }

@@ -114,10 +114,13 @@ fn distance(process: &Process, witness: &impl Witness) -> Distance {
 
 fn run_is_alive(process: &Process, witness: &impl Witness) -> bool {
     let distance = distance(process, witness);
-    if distance == Distance::Here
-        && let Some(lives) = witness.lives(process)
-    {
-        return lives;
+    if distance == Distance::Here {
+        match witness.lives(process) {
+            Some(lives) => return lives,
+            // An older version has neither lock nor beat.
+            None if process.space.is_none() => return true,
+            None => {}
+        }
     }
     match (witness.holds_lock(process), distance) {
         (Some(true), _) => true,

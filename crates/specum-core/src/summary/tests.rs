@@ -29,7 +29,7 @@ fn opened(id: &str, attempt: u64) -> Entry {
         dirty: Default::default(),
         branch: None,
         id: String::new(),
-        was: None,
+        was: vec![],
     }
 }
 

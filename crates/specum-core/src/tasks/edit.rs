@@ -37,16 +37,18 @@ impl TaskEdit {
             Found::Same(index) | Found::Retitled(index) => Some(&file.tasks[index]),
             Found::Gone => None,
         };
-        let patch = match self {
-            TaskEdit::Tick(key) => task(key).filter(|t| !t.done).map(|t| file.set_mark(t, true)),
-            TaskEdit::Untick(key) => task(key).filter(|t| t.done).map(|t| file.set_mark(t, false)),
+        let patches = match self {
+            TaskEdit::Tick(key) => task(key).filter(|t| !t.done).map(|t| file.set_marks(t, true)),
+            TaskEdit::Untick(key) => {
+                task(key).filter(|t| t.done).map(|t| file.set_marks(t, false))
+            }
             TaskEdit::InsertAfter { after, id, block } => {
                 let there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
                 let patch = task(after).filter(|_| !there).map(|t| file.insert_after(t, block));
-                patch.filter(|patch| adds_one_task(&file, patch, id))
+                patch.filter(|patch| adds_one_task(&file, patch, id)).map(|patch| vec![patch])
             }
         };
-        patch.map_or_else(|| text.to_vec(), |patch| apply(text, &[patch]))
+        patches.map_or_else(|| text.to_vec(), |patches| apply(text, &patches))
     }
 
     /// The text with all edits made, in their order.

@@ -1,6 +1,6 @@
 //! One pass over the lines of a task file.
 
-use super::{Marker, Task, TaskFile};
+use super::{Heading, Marker, Task, TaskFile};
 use crate::line::{self, Line};
 
 /// A checkbox at column 0, before it is known whether it is a task.
@@ -66,21 +66,30 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
             if hidden.ends_with(&line) {
                 hidden = Hidden::Not;
             }
-        } else if let Some(fence) = Fence::opened_by(&line) {
-            hidden = Hidden::Fence { fence, is_closed: false };
-        } else if opens_comment(line.text) {
-            hidden = Hidden::Comment { is_closed: false };
-        } else if let Some(task) = checkbox(&line, number + 1, phases) {
-            boxes.push(Checkbox { task, closed_at: None });
-        } else if is_heading(line.text)
-            && line.start >= document_end
-            && let Some(last) = boxes.last_mut()
-            && last.closed_at.is_none()
-        {
-            match here_document_end(text, last.task.block.start, &line) {
-                Some(end) => document_end = end,
-                None => last.closed_at = Some(line.start),
+            continue;
+        }
+        // Most lines are told by their first character that is no blank.
+        match line.text.iter().find(|byte| !matches!(byte, b' ' | b'\t')) {
+            Some(b'`' | b'~') => {
+                if let Some(fence) = Fence::opened_by(&line) {
+                    hidden = Hidden::Fence { fence, is_closed: false };
+                }
             }
+            Some(b'<') if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
+            Some(b'-' | b'*' | b'+') if !matches!(line.text[0], b' ' | b'\t') => {
+                if let Some(task) = checkbox(&line, number + 1, phases) {
+                    boxes.push(Checkbox { task, closed_at: None });
+                }
+            }
+            Some(b'#') if is_heading(line.text) && line.start >= document_end => {
+                if let Some(last) = boxes.last_mut().filter(|last| last.closed_at.is_none()) {
+                    match here_document_end(text, last.task.block.start, &line) {
+                        Some(end) => document_end = end,
+                        None => last.closed_at = Some(line.start),
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
@@ -90,8 +99,10 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
         .filter(|found| has_ids && found.task.id.is_none())
         .map(|found| found.task.line)
         .collect();
+    let headings = boxes.iter().filter(|found| has_ids && found.task.id.is_none());
+    let headings = headings.filter_map(|found| heading(&found.task)).collect();
     let tasks = into_tasks(text, boxes, has_ids);
-    TaskFile { text, tasks, has_ids, without_id }
+    TaskFile { text, tasks, has_ids, without_id, headings }
 }
 
 /// A code fence: which character, and how many of it.
@@ -105,7 +116,8 @@ impl Fence {
     /// The fence that a line begins with, after any blanks. Backticks behind
     /// the first ones make a code span of it.
     pub(super) fn opened_by(line: &Line<'_>) -> Option<Fence> {
-        let text = line.text.trim_ascii_start();
+        let blanks = line.text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let text = &line.text[blanks..];
         let mark = *text.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
         let length = text.iter().take_while(|&&b| b == mark).count();
         let is_span = mark == b'`' && text[length..].contains(&b'`');
@@ -289,6 +301,14 @@ fn checkbox(line: &Line<'_>, number: usize, phase: usize) -> Option<Task> {
         block: line.span(),
         mark: line.start + offset,
     })
+}
+
+/// `- [ ] 2. Models` heads the tasks 2.1, 2.2 and so on.
+fn heading(task: &Task) -> Option<Heading> {
+    let number = task.title.split_whitespace().next()?.trim_end_matches(['.', ':', ')']);
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let prefix = format!("{number}.");
+    is_number.then_some(Heading { prefix, done: task.done, mark: task.mark })
 }
 
 /// Where the mark of a checkbox stands in a line, however far it is indented.

@@ -200,6 +200,16 @@ impl<'a> History<'a> {
         at_work
     }
 
+    /// Where the journal tells of the beginning of an attempt.
+    pub fn opening_of(self, opened: &Opened) -> Option<usize> {
+        self.0.iter().rposition(|record| match &record.entry {
+            Entry::Opened { task, attempt, id, .. } => {
+                *id == opened.id && task.id == opened.key.id && *attempt == opened.attempt
+            }
+            _ => false,
+        })
+    }
+
     /// What the task of an attempt is called now: the plan may have been edited
     /// since it began.
     pub fn key_now(self, opened: &Opened) -> TaskKey {

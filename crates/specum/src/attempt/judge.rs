@@ -158,6 +158,8 @@ pub struct Found<'a> {
     check: CheckRun,
     /// The files among those changed that the check rests on.
     proofs: Vec<String>,
+    /// Boxes of other plans that the attempt ticked, and that are open again.
+    elsewhere: Vec<String>,
 }
 
 impl Found<'_> {
@@ -214,9 +216,13 @@ impl Workspace {
             Some(changed) => changed,
             None => self.changed_by(opened, &tree)?,
         };
+        let elsewhere = match &self.git {
+            Ok(git) => self.take_back_elsewhere(git, opened, &changed)?,
+            Err(_) => Vec::new(),
+        };
         let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
-        Ok(Found { result, changed, branch: tree.branch, check, proofs })
+        Ok(Found { result, changed, branch: tree.branch, check, proofs, elsewhere })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
@@ -312,6 +318,7 @@ impl Workspace {
         foreign.retain(|key| key.id != opened.key.id);
         let mut judged = Judged::new(opened, verdict, found.changed, &foreign);
         judged.output = evidence(&found.check);
+        judged.unticked.extend(found.elsewhere);
         judged.question = question(&reviewed.ledger, opened, task.is_none(), &judged.verdict);
         let sent_back = History(&journal).sent_back(opened);
         let asked = judged.question.is_some();

@@ -50,8 +50,9 @@ pub struct Opened {
     /// What tells this attempt from every other, whatever its task is called by
     /// now.
     pub(super) id: String,
-    /// What its task was called when it began, if it is called otherwise now.
-    pub(super) was: Option<String>,
+    /// What its task was called when it began and since, if it is called otherwise
+    /// now.
+    pub(super) was: Vec<String>,
 }
 
 impl Opened {
@@ -65,14 +66,14 @@ impl Opened {
             dirty: self.dirty.clone(),
             branch: self.branch.clone(),
             id: self.id.clone(),
-            was: None,
+            was: Vec::new(),
         }
     }
 
     /// Whether somebody means this attempt by the name of a task: what the task
     /// is called, or was when the attempt began.
     pub fn is_called(&self, name: &str) -> bool {
-        self.was.as_deref().unwrap_or(&self.key.id) == name || self.key.id == name
+        self.key.id == name || self.was.iter().any(|was| was == name)
     }
 
     /// The commit it began from.
@@ -377,7 +378,7 @@ fn opening(
         branch: tree.branch.clone(),
         dirty: history::baseline(journal, &name, &tree.dirty),
         id: attempt_id(),
-        was: None,
+        was: Vec::new(),
     }
 }
 

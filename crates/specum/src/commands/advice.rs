@@ -224,7 +224,9 @@ fn under_way(root: &Path, store: &Store, state: &State, progress: &str) -> Advic
             .step("specum run", "then: goes on");
     }
     if state.awaiting_approval {
-        return stands(format!("{progress}; it is paused."))
+        let why = state.paused_for.as_ref().map(|why| format!(": {}", clean::one_line(why)));
+        let why = why.unwrap_or_default();
+        return stands(format!("{progress}; it is paused{why}."))
             .step("specum resume", "lets it go on")
             .step("specum run", "then: goes on");
     }

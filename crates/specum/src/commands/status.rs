@@ -71,9 +71,12 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
         "globalIteration": state.map(|state| state.global_iteration),
         "maxGlobalIterations": state.map(|state| state.max_global_iterations),
         "paused": state.is_some_and(|state| state.awaiting_approval && state.blocked.is_none()),
+        "pausedFor": state.and_then(|state| state.paused_for.clone()),
         "blocked": state.and_then(|state| state.blocked.clone()),
         "heldBy": held_by,
         "unverified": summary.unverified,
+        "byPerson": summary.by_person,
+        "questions": summary.questions,
         "attempts": summary.attempts,
         "millis": summary.millis,
         "tokens": summary.spent.tokens,
@@ -116,7 +119,12 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
                     line("", "mend it, then `specum resume` gives the task another round".into());
                 }
                 None if state.awaiting_approval => {
-                    line("paused", "`specum resume` lets it go on".into());
+                    if let Some(why) = &state.paused_for {
+                        line("paused", clean::one_line(why));
+                        line("", "`specum resume` lets it go on".into());
+                    } else {
+                        line("paused", "`specum resume` lets it go on".into());
+                    }
                 }
                 None => {}
             }
@@ -135,6 +143,12 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
     }
     if !summary.unverified.is_empty() {
         line("unverified", summary.unverified.join(", "));
+    }
+    if !summary.by_person.is_empty() {
+        line("by you", format!("{}: ticked by you, not checked", summary.by_person.join(", ")));
+    }
+    for question in &summary.questions {
+        line("waits", clean::one_line(question));
     }
     text
 }

@@ -21,7 +21,7 @@ use specum_core::verify::{Ended, Failure, Layer};
 
 use super::executor::{Executor, Place, Worked};
 use super::{RunError, recover};
-use crate::attempt::{AttemptError, By, History, Opened, Workspace};
+use crate::attempt::{self, AttemptError, By, History, Opened, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
@@ -192,6 +192,10 @@ impl Executor<'_> {
             let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
             self.tell_verdict(&judged, began, &report);
             return Ok(Beside::Ended(outcome));
+        }
+        let elsewhere = self.workspace.take_back_elsewhere(&worktree.git, opened, &changed)?;
+        if !elsewhere.is_empty() {
+            self.tell(RunEvent::Warning { text: attempt::told(&elsewhere) });
         }
         self.tell_check(opened, false);
         let mut tried =

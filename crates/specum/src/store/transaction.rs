@@ -7,7 +7,7 @@ use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateCh
 use specum_core::machine::Step;
 use specum_core::progress;
 use specum_core::state::{self, Corrupt};
-use specum_core::tasks::TaskEdit;
+use specum_core::tasks::{TaskEdit, TaskKey};
 
 use super::{Lock, MAX_PART, MAX_TEXT, Store, StoreError, View};
 use crate::clock;
@@ -116,6 +116,12 @@ impl Locked<'_> {
             self.store.replace(&self.store.writable(&path)?, &after)?;
         }
         Ok(())
+    }
+
+    /// Opens boxes of a plan whose loop, if it has one, is not concerned.
+    pub fn open_boxes(&self, tasks: &[TaskKey]) -> Result<(), StoreError> {
+        let edits: Vec<TaskEdit> = tasks.iter().cloned().map(TaskEdit::Untick).collect();
+        self.apply_to_tasks(&edits)
     }
 
     fn progress(&self) -> Result<Vec<u8>, StoreError> {

@@ -121,26 +121,23 @@ fn sixty_of_sixty_tasks_are_done_in_one_prompt() {
 }
 
 #[test]
-fn a_model_that_only_ticks_boxes_is_led_to_the_end_too() {
+fn a_model_that_only_ticks_boxes_has_ticked_none_and_is_let_go() {
     for program in host::claudes() {
         let world = started(4);
         let model = Model::start(|request| {
             if !request.tool_results().is_empty() {
-                let all = request.tool_results()[0].text.ends_with("ALL_TASKS_COMPLETE");
-                return Reply::text(if all { "ALL_TASKS_COMPLETE" } else { "stopping" });
+                return Reply::text("ALL_TASKS_COMPLETE");
             }
-            let command = match due(request) {
-                Some(id) => format!("sed -i 's/^- \\[ \\] {id} /- [x] {id} /' specs/demo/tasks.md"),
-                None => "specum next".into(),
-            };
+            let command = "sed -i 's/^- \\[ \\]/- [x]/' specs/demo/tasks.md";
             Reply::tool("Bash", json!({"command": command}))
         });
 
         let outcome = claude(&program, &world, &model, PROMPT);
 
-        assert_eq!(open_boxes(&world), 0);
-        assert!(!world.path("specs/demo/.ralph-state.json").exists());
-        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        assert!(outcome.status().success(), "it is let go");
+        world.specum(&["next"]).exits(0);
+        assert_eq!(open_boxes(&world), 4, "nothing was done");
+        assert!(world.path("specs/demo/.ralph-state.json").exists());
     }
 }
 

@@ -233,6 +233,14 @@ fn every_event() -> Vec<RunEvent> {
             attempt: 1,
             reasons: vec!["Cargo.toml was changed by 1.3 too".into()],
         },
+        RunEvent::Waits {
+            task: task(),
+            attempt: 1,
+            question: "the check of 1.2 was changed while 1.1 was being worked on: `a` → `b`; \
+                       `specum accept 1.2` takes the new one"
+                .into(),
+            kept: Some("refs/specum/demo/kept/1.2-1".into()),
+        },
         RunEvent::FixAdded { task: task(), fix: "1.2.1".into() },
         RunEvent::Waiting {
             agent: "claude".into(),
@@ -272,6 +280,7 @@ fn heading(event: &RunEvent) -> &'static str {
         RunEvent::Passed { .. } => "passed",
         RunEvent::Failed { .. } => "failed",
         RunEvent::SetAside { .. } => "set-aside",
+        RunEvent::Waits { .. } => "waits",
         RunEvent::FixAdded { .. } => "fix-added",
         RunEvent::Waiting { .. } => "waiting",
         RunEvent::AgentChanged { .. } => "agent-changed",
@@ -281,12 +290,13 @@ fn heading(event: &RunEvent) -> &'static str {
 }
 
 /// An outcome of every kind.
-fn every_outcome() -> [Outcome; 11] {
+fn every_outcome() -> [Outcome; 12] {
     let why = || "x".to_owned();
     [
         Outcome::Complete,
         Outcome::ChosenDone,
         Outcome::Paused,
+        Outcome::Waits { why: why() },
         Outcome::Cancelled,
         Outcome::TakenOver,
         Outcome::Blocked { why: why() },

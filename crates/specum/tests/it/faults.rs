@@ -103,7 +103,7 @@ fn fault_05_completion_on_the_last_allowed_iteration_counted_as_a_failure() {
 #[test]
 fn fault_06_the_same_event_three_times_was_a_stall_though_tasks_were_done() {
     let world = World::with_tasks("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n- [ ] 1.4 d\n");
-    world.specum(&["implement"]).exits(0);
+    world.in_session(&["implement"]).exits(0);
     world.stop().reason();
     for id in ["1.1", "1.2", "1.3"] {
         world.finish(id, "TASK_COMPLETE").exits(0);
@@ -160,7 +160,7 @@ fn fault_10_retries_did_not_count_and_starting_again_reset_the_counters() {
     world.specum(&["implement"]).exits(0);
     assert_eq!((count("taskIteration"), count("globalIteration")), (json!(3), json!(3)));
     let world = World::with_tasks("- [ ] 1.1 a\n  - **Verify**: `false`\n");
-    world.specum(&["implement", "--max-global-iterations", "3"]).exits(0);
+    world.in_session(&["implement", "--max-global-iterations", "3"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(1);
     let call = world.finish("1.1", "TASK_COMPLETE");
     assert!(call.stdout.contains("All attempts are used."), "{}", call.stdout);

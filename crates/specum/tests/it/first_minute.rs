@@ -182,7 +182,7 @@ fn a_loop_says_whether_it_is_worked_paused_blocked_or_left() {
       specum run      then: goes on
     ");
 
-    world.specum(&["resume"]).exits(0);
+    world.person(&["resume"]);
     let mut state = world.read_state();
     state["owner"] = json!({"kind": "session", "sessionId": "s-1"});
     world.state(&state);

@@ -39,6 +39,7 @@ fn the_lock_is_not_held_while_an_agent_a_check_or_git_runs() {
 #[test]
 fn the_stop_hook_starts_no_process() {
     let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.in_session(&["implement"]).exits(0);
     let bin = world.home().join("bin");
     fs::create_dir(&bin).unwrap();
     for name in ["git", "sh", "ps", "bash"] {
@@ -51,7 +52,7 @@ fn the_stop_hook_starts_no_process() {
         call(command, input.as_bytes())
     };
     for active in [false, true] {
-        let input = json!({"session_id": "s", "cwd": world.root, "stop_hook_active": active});
+        let input = json!({"session_id": "test-session", "cwd": world.root, "stop_hook_active": active});
         assert!(specum(&["hook", "stop"], &input.to_string()).reason().starts_with("Continue"));
     }
     assert!(!world.home().join("started").exists());

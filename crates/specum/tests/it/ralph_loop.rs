@@ -167,6 +167,7 @@ fn call_without_input(command: Command) -> String {
 fn a_false_promise_beside_open_boxes_is_sent_back() {
     let world = with_plugin(FOUR);
     implement(&world).exits(0);
+    world.in_session(&["next"]).exits(0);
     let promised = json!({
         "last_assistant_message": "<promise>ALL_TASKS_COMPLETE</promise>",
         "stop_hook_active": true,
@@ -317,7 +318,7 @@ fn the_default_driver_takes_the_loop_back() {
     let world = with_plugin(FOUR);
     implement(&world).exits(0);
     world.stop().silent();
-    let call = world.specum(&["implement"]);
+    let call = world.in_session(&["implement"]);
     assert!(call.exits(0).stderr.contains("is deleted: specum's Stop hook drives now"));
     assert!(!world.path(LOOP).exists());
     assert!(world.stop().reason().starts_with("Continue spec: test-spec"));
@@ -344,7 +345,7 @@ fn a_loop_that_waits_for_a_person_is_taken_from_the_plugin() {
     assert!(call.exits(1).stdout.contains("Blocked: task 1.1"), "{}", call.stdout);
     assert!(call.stdout.contains("`specum implement --driver ralph-loop`"), "{}", call.stdout);
     assert_eq!(plugin_stop(&world, "It is blocked."), "");
-    world.specum(&["resume"]).exits(0);
+    world.person(&["resume"]);
     assert!(plugin_stop(&world, "x").contains("`specum next --brief`"), "and driven again");
     world.stop().silent();
 }

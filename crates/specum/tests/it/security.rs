@@ -12,7 +12,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::docs::rust_files;
-use crate::session_hooks::{calls, ends, given};
+use crate::session_hooks::{calls, ends, given, refused};
 use crate::world::{JOURNAL, SPECUM, STATE, TASKS, World, call, on_a_terminal, skipped};
 
 const SETTINGS: &str = ".claude/ralph-specum.local.md";
@@ -51,7 +51,7 @@ fn a_loop_that_came_with_the_repository_is_not_worked() {
 #[test]
 fn nor_do_the_hooks_open_or_judge_an_attempt_in_it() {
     let world = with_a_loop();
-    calls(&world, "task 1.1", "toolu_2").silent();
+    refused(&calls(&world, "task 1.1", "toolu_2"));
     ends(&world, "toolu_1", "TASK_COMPLETE").silent();
     assert!(!world.path("../checked").exists());
     // The same, once a person has taken it for their own.
@@ -85,7 +85,7 @@ fn looking_runs_nothing() {
         &["next"],
         &["status"],
     ] {
-        world.specum(args).exits(0);
+        world.in_session(args).exits(0);
     }
     world.stop().reason();
     assert_eq!(traces(), [false; 3]);

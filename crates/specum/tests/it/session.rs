@@ -314,7 +314,6 @@ fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
 }
 
 #[test]
-#[ignore = "needs an answer to PostToolUseFailure, which newer hosts send instead of PostToolUse"]
 fn a_coordinator_is_told_that_a_call_was_lost() {
     for program in host::claudes() {
         let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");

@@ -73,7 +73,7 @@ pub(crate) fn given(call: &Call) -> Value {
 
 /// Why the call is not made.
 #[track_caller]
-fn refused(call: &Call) -> String {
+pub(crate) fn refused(call: &Call) -> String {
     let answer = &call.exits(0).json()["hookSpecificOutput"];
     assert_eq!(answer["permissionDecision"], "deny", "{answer}");
     answer["permissionDecisionReason"].as_str().expect("a reason").to_owned()

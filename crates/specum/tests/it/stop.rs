@@ -195,7 +195,7 @@ fn a_corrupt_state_is_never_reset_by_the_hook_and_implement_rebuilds_it_from_the
     world.raw_state("{not json");
     world.stop().reason();
     assert_eq!(world.read("specs/test-spec/.ralph-state.json"), "{not json");
-    world.specum(&["implement"]).exits(0);
+    world.in_session(&["implement"]).exits(0);
     let state = world.read_state();
     assert_eq!((&state["taskIndex"], &state["totalTasks"]), (&json!(1), &json!(2)));
     assert!(world.stop().reason().starts_with("Continue spec: test-spec (Task 2/2"));
@@ -206,7 +206,7 @@ fn a_state_that_was_mended_after_our_block_goes_on_in_the_same_turn() {
     let world = World::with_tasks(TWO);
     world.raw_state("{not json");
     assert!(world.stop().reason().starts_with("ERROR: Corrupt"));
-    world.specum(&["implement"]).exits(0);
+    world.in_session(&["implement"]).exits(0);
     assert!(world.stop_again().reason().starts_with("Continue spec: test-spec (Task 1/2"));
 }
 
@@ -215,7 +215,8 @@ fn a_cap_that_was_raised_after_our_block_goes_on_in_the_same_turn() {
     let world = World::with_tasks(TWO);
     world.state(&capped());
     assert!(world.stop().reason().starts_with("ERROR: Maximum"));
-    world.specum(&["implement"]).exits(0);
+    world.person(&["implement"]);
+    world.in_session(&["next"]).exits(0);
     assert!(world.stop_again().reason().starts_with("Continue spec: test-spec (Task 1/2"));
 }
 

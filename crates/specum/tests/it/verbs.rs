@@ -102,6 +102,7 @@ fn implement_makes_the_spec_it_names_the_active_one() {
     let call = world.specum(&["implement", "other"]);
     assert!(call.exits(0).stdout.contains("\nit is the active spec now (./specs/other)\n"));
     assert_eq!(world.read("specs/.current-spec"), "other\n");
+    world.in_session(&["next"]).exits(0);
     assert!(world.stop().reason().starts_with("Continue spec: other"));
     let again = world.specum(&["implement"]);
     assert!(!again.exits(0).stdout.contains("active spec"), "{}", again.stdout);

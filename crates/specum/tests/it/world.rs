@@ -175,6 +175,28 @@ impl World {
         command
     }
 
+    /// Runs a verb from the shell of the session `test-session`.
+    pub(crate) fn in_session(&self, args: &[&str]) -> Call {
+        let mut command = self.command();
+        command.args(args).env("CLAUDE_CODE_SESSION_ID", "test-session");
+        call(command, b"")
+    }
+
+    /// Runs a verb as a person does, at a terminal; on success what it prints.
+    #[track_caller]
+    pub(crate) fn person(&self, args: &[&str]) -> String {
+        let (shown, code) = self.person_gets(args);
+        assert_eq!(code, Some(0), "{shown}");
+        shown
+    }
+
+    /// The same, however it ends.
+    pub(crate) fn person_gets(&self, args: &[&str]) -> (String, Option<i32>) {
+        let mut command = self.command();
+        command.args(args);
+        at_a_terminal(command, true)
+    }
+
     /// Calls a verb.
     pub(crate) fn specum(&self, args: &[&str]) -> Call {
         let mut command = self.command();
@@ -298,7 +320,12 @@ pub(crate) fn call(mut command: Command, input: &[u8]) -> Call {
 }
 
 /// What a command prints on a terminal.
-pub(crate) fn on_a_terminal(mut command: Command) -> String {
+pub(crate) fn on_a_terminal(command: Command) -> String {
+    at_a_terminal(command, false).0
+}
+
+/// The same with its exit code, and perhaps with the terminal on both sides.
+fn at_a_terminal(mut command: Command, both_sides: bool) -> (String, Option<i32>) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).expect("a new one");
     unlockpt(&ours).expect("a new one");
@@ -308,6 +335,9 @@ pub(crate) fn on_a_terminal(mut command: Command) -> String {
     let name = name.to_str().expect("a plain one");
     let theirs = File::options().read(true).write(true).open(name).expect("its other side");
     command.stdin(Stdio::null()).env("TERM", "xterm");
+    if both_sides {
+        command.stdin(theirs.try_clone().expect("a second handle"));
+    }
     command.stdout(theirs.try_clone().expect("a second handle")).stderr(theirs);
     let mut child = command.spawn().expect("the binary starts");
     // The command holds the last ends of the other side, so that reading ends.
@@ -318,8 +348,8 @@ pub(crate) fn on_a_terminal(mut command: Command) -> String {
     while let Ok(length @ 1..) = ours.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..length]);
     }
-    child.wait().expect("it ends");
-    String::from_utf8(shown).expect("UTF-8 on a terminal")
+    let code = child.wait().expect("it ends").code();
+    (String::from_utf8(shown).expect("UTF-8 on a terminal"), code)
 }
 
 impl Call {

@@ -113,6 +113,15 @@ fn where_processes_cannot_be_seen_the_lock_of_a_run_decides() {
 }
 
 #[test]
+fn a_run_of_an_older_version_lives_unless_its_process_is_known_to_have_ended() {
+    let run = run_in(None);
+    let world = World { locked: Some(false), ..world() };
+    for (lives, alive) in [(None, true), (Some(true), true), (Some(false), false)] {
+        assert_eq!(run.is_alive(&World { lives, ..world.clone() }), alive);
+    }
+}
+
+#[test]
 fn a_session_that_cannot_be_seen_lives_until_it_has_been_silent_for_long() {
     let long = SESSION_IS_SILENT.as_secs();
     let places =

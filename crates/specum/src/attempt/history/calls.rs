@@ -42,7 +42,7 @@ impl<'a> History<'a> {
     pub fn marked(self, id: &str, number: u64) -> Option<Delegation> {
         self.0.iter().enumerate().rev().find_map(|(at, record)| match &record.entry {
             Entry::Opened { task, attempt, was, .. }
-                if *attempt == number && (was.as_deref().unwrap_or(&task.id) == id) =>
+                if *attempt == number && was.first().unwrap_or(&task.id) == id =>
             {
                 Some(Delegation { at, task: task.clone(), attempt: *attempt })
             }

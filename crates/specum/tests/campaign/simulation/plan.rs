@@ -15,6 +15,8 @@ pub(crate) enum Proof {
     Honest,
     /// One that has to print something.
     Printed,
+    /// Two commands.
+    Several,
     /// A command that passes whatever was done.
     Hollow,
     /// Words that no program can run.
@@ -24,13 +26,20 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
-    pub(crate) const ALL: [Proof; 5] =
-        [Proof::Honest, Proof::Printed, Proof::Words, Proof::Hollow, Proof::Nothing];
+    pub(crate) const ALL: [Proof; 6] = [
+        Proof::Honest,
+        Proof::Printed,
+        Proof::Several,
+        Proof::Words,
+        Proof::Hollow,
+        Proof::Nothing,
+    ];
 
     fn line(self) -> &'static str {
         match self {
             Proof::Honest => "  - **Verify**: `make check`\n",
             Proof::Printed => "  - **Verify**: `grep -c x f` returns 1\n",
+            Proof::Several => "  - **Verify**: `make` and `make check`\n",
             Proof::Hollow => "  - **Verify**: `echo fine`\n",
             Proof::Words => "  - **Verify**: look at it\n",
             Proof::Nothing => "",
@@ -100,7 +109,7 @@ pub(crate) fn block(
     number: u32,
     chance: &mut Chance,
 ) -> String {
-    let proof = chance.one_of(&[Proof::Honest, Proof::Honest, Proof::Printed, Proof::Words]);
+    let proof = chance.one_of(&[Proof::Honest, Proof::Several, Proof::Printed, Proof::Words]);
     let id_and_blank = id.map(|id| format!("{id} ")).unwrap_or_default();
     // Where tasks have ids, a box without one is a step and no task.
     let step = if id.is_some() && chance.once_in(3) { "  - [ ] a step\n" } else { "" };

@@ -38,6 +38,8 @@ pub(crate) enum Check {
     Returns,
     /// A fenced block.
     Fence,
+    /// Several commands, of which the last one tells.
+    List,
     /// Words for people: nothing can be run.
     Prose,
 }
@@ -124,6 +126,7 @@ impl Task {
         let check = match rng.u8(0..8) {
             0 => Check::Returns,
             1 => Check::Fence,
+            3 => Check::List,
             2 if marker != Marker::Verify => Check::Prose,
             _ => Check::Span,
         };
@@ -209,6 +212,9 @@ impl Task {
             Check::Span => format!("  - **Verify**: `{command}`\n"),
             Check::Returns => format!("  - **Verify**: `{command}`{counted}\n"),
             Check::Fence => format!("  - **Verify**:\n    ```sh\n    {command}\n    ```\n"),
+            Check::List => format!(
+                "  - **Verify**: `test -f none` or `test -d specs`, then\n    - `{command}`\n"
+            ),
             Check::Prose => "  - **Verify**: somebody looks at it\n".to_owned(),
         };
         if self.commit {

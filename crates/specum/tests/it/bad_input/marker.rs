@@ -135,7 +135,7 @@ fn the_marker_is_a_path_where_a_second_spec_of_the_name_could_be_added() {
         world.specum(&["switch", spec]).exits(0);
         assert_eq!(world.read(MARKER), path);
     }
-    world.specum(&["implement"]).exits(0);
+    world.in_session(&["implement"]).exits(0);
     assert!(world.stop().reason().contains("Path: ./more/other |"));
     world.write("specs/other/tasks.md", TWO);
     assert!(world.stop().reason().contains("Path: ./more/other |"), "the loop goes on");

@@ -35,7 +35,7 @@ fn foreign() -> Value {
 /// A loop whose state names this owner.
 fn owned_by(owner: &Value) -> World {
     let world = World::started(ONE);
-    world.specum(&["next"]).exits(0);
+    world.in_session(&["next"]).exits(0);
     let mut state = world.read_state();
     state["owner"] = owner.clone();
     world.state(&state);

@@ -146,10 +146,10 @@ fn a_task_has_so_many_attempts_and_a_person_gives_it_more() {
     assert_eq!((stage.calls("claude"), told.failures().len()), (2, 2));
     stage.run(&["--max-task-iterations", "9"]).ends(6, "blocked");
     assert_eq!(stage.calls("claude"), 2, "only a person lets it go on");
-    stage.specum(&["resume"]).exits(0);
+    stage.world.person(&["resume"]);
     stage.run(&[]).ends(6, "blocked");
     stage.agent("claude", works(10, 0.1));
-    stage.specum(&["resume"]).exits(0);
+    stage.world.person(&["resume"]);
     stage.run(&[]).ends(0, "complete");
 }
 

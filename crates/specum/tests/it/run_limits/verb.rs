@@ -74,8 +74,10 @@ fn a_dry_run_shows_order_groups_and_checks_and_changes_nothing() {
                 unverified: its Verify is prose
     ");
     let call = stage.specum(&["run", "--dry-run", "--json", "--only", "1.4,1.2", "--jobs", "3"]);
-    let task =
-        |id: &str, title: &str, check: &str| json!([{"id": id, "title": title, "check": check}]);
+    let task = |id: &str, title: &str, check: &str| {
+        let commands = json!([{"command": check, "shell": "sh", "prints": null, "or": false}]);
+        json!([{"id": id, "title": title, "check": check, "commands": commands}])
+    };
     let expected = json!({"spec": "test-spec", "agents": ["claude"], "jobs": 3, "commands": {}, "units": [
         {"unit": "task", "tasks": task("1.2", "Write a", "test -f a.txt")},
         {"unit": "verify", "tasks": task("1.4", "All of it", "make test")},
@@ -165,7 +167,7 @@ fn exit_codes_are_those_of_the_document() {
     drop(lock);
     stage.agent("claude", claude::complete(5, 0.1));
     ends(stage.specum(&["run", "--allow-dirty", "--max-task-iterations", "1"])).exits(6);
-    stage.specum(&["resume"]).exits(0);
+    stage.world.person(&["resume"]);
     stage.agent("claude", "slay -INT\nhang");
     ends(stage.specum(&["run", "--allow-dirty"])).exits(130);
     let state = stage.world.read_state();

@@ -129,7 +129,6 @@ fn a_typed_command_works_a_plan_to_its_end() {
 }
 
 #[test]
-#[ignore = "needs a loop whose executors work in the background"]
 fn a_typed_command_works_a_plan_to_its_end_in_the_background_too() {
     for program in host::claudes() {
         let (world, model) = (three_tasks(), model());
@@ -147,7 +146,6 @@ fn a_typed_command_works_a_plan_to_its_end_in_the_background_too() {
 }
 
 #[test]
-#[ignore = "needs a line for each verdict"]
 fn a_person_sees_each_verdict_and_a_summary() {
     for program in host::claudes() {
         let world = three_tasks();
@@ -172,13 +170,12 @@ fn a_person_sees_each_verdict_and_a_summary() {
         assert!(screen.contains("1.2 failed (1 of 5): `test -f done-1.2` ended with code 1"));
         assert!(screen.contains("1.2 passed, 2 of 3, "), "{screen}");
         assert!(screen.contains("1.3 passed, 3 of 3, "), "{screen}");
-        person.sees("3 of 3 tasks done");
+        person.sees("3 of 3 tasks are done");
         person.leaves();
     }
 }
 
 #[test]
-#[ignore = "needs a Stop hook that guides"]
 fn a_stop_that_is_sent_back_reads_as_guidance() {
     for program in host::claudes() {
         let world = three_tasks();
@@ -202,7 +199,6 @@ fn a_stop_that_is_sent_back_reads_as_guidance() {
 }
 
 #[test]
-#[ignore = "needs a loop that works only for who asked for it"]
 fn esc_and_a_question_leave_the_person_free() {
     for program in host::claudes() {
         let (world, model) = (three_tasks(), model_that_works_on_and_on());
@@ -211,7 +207,6 @@ fn esc_and_a_question_leave_the_person_free() {
 }
 
 #[test]
-#[ignore = "needs a loop that works only for who asked for it"]
 fn esc_and_a_look_at_the_status_leave_the_person_free() {
     for program in host::claudes() {
         let (world, model) = (three_tasks(), model_that_works_on_and_on());
@@ -223,7 +218,6 @@ fn esc_and_a_look_at_the_status_leave_the_person_free() {
 }
 
 #[test]
-#[ignore = "needs a loop that works only for who asked for it"]
 fn a_cleared_conversation_leaves_the_person_free() {
     for program in host::claudes() {
         let (world, model) = (three_tasks(), model_that_works_on_and_on());
@@ -234,7 +228,6 @@ fn a_cleared_conversation_leaves_the_person_free() {
 }
 
 #[test]
-#[ignore = "needs a loop that works only for who asked for it"]
 fn a_new_session_beside_an_interrupted_loop_leaves_the_person_free() {
     for program in host::claudes() {
         let (world, model) = (three_tasks(), model_that_works_on_and_on());
@@ -245,7 +238,6 @@ fn a_new_session_beside_an_interrupted_loop_leaves_the_person_free() {
 }
 
 #[test]
-#[ignore = "needs a line that a loop waits"]
 fn a_person_who_is_let_go_is_told_that_a_loop_waits() {
     for program in host::claudes() {
         let (world, model) = (three_tasks(), model_that_works_on_and_on());

@@ -41,7 +41,7 @@ fn a_call_of_another_session_is_refused() {
     let state = world.read(STATE);
     let call = calls_with(&world, &json!({"session_id": "other"}), &json!({"prompt": "task 1.1"}));
     let reason = refused(&call);
-    assert!(reason.contains("is worked by session test-session"), "{reason}");
+    assert!(reason.contains("session test-session is working on the spec"), "{reason}");
     assert!(reason.contains("/ralph-specum:implement takes it over"), "{reason}");
     assert_eq!(world.read(STATE), state);
 }
@@ -66,7 +66,8 @@ fn a_session_that_acts_renews_what_is_recorded_of_it() {
         let mut state = world.read_state();
         state["owner"] = before;
         world.state(&state);
-        given(&calls(&world, "task 1.1", "t2"));
+        told(&world, "t1", "lost");
+        given(&calls(&world, "task 1.1", "t1"));
         let now = recorded();
         assert_eq!(now["process"], began["process"]);
         assert!(now["seen"].as_str() > began["seen"].as_str(), "{now}");
@@ -124,6 +125,7 @@ fn a_brief_that_the_coordinator_wrote_or_copied_works() {
     assert!(
         given(&calls(&world, own, "t1"))["prompt"].as_str().unwrap().starts_with("- [ ] 1.1 a")
     );
+    told(&world, "t1", "lost");
     let due = world.specum(&["next", "--json"]).json();
     let copied = due["tasks"][0]["brief"].as_str().unwrap();
     assert_eq!(given(&calls(&world, copied, "t2"))["prompt"], copied);
@@ -133,17 +135,101 @@ fn a_brief_that_the_coordinator_wrote_or_copied_works() {
 }
 
 #[test]
-fn an_attempt_without_a_verdict_is_given_out_four_times_at_most() {
+fn after_four_lost_calls_the_loop_pauses_and_a_person_lets_it_go_on() {
     let world = session(PLAN);
     for n in 1..=4 {
         given(&calls(&world, "task 1.1", &format!("t{n}")));
+        told(&world, &format!("t{n}"), "API Error: 529");
     }
     let reason = refused(&calls(&world, "task 1.1", "t5"));
-    assert!(reason.contains("has been given out 4 times without a result"), "{reason}");
+    assert!(reason.starts_with("Paused: task 1.1 was given out 4 times"), "{reason}");
+    assert!(reason.contains("`specum resume`"), "{reason}");
     assert_eq!(recorded(&world, "delegated").len(), 4);
     assert_eq!(world.read_state()["globalIteration"], 1, "and none of them has failed");
-    world.specum(&["fail", "1.1", "--reason", "seen by a person"]).exits(0);
-    given(&calls(&world, "task 1.1", "t6"));
+    world.stop().silent();
+    for shown in [&["status"][..], &["doctor"], &["next"], &[]] {
+        let call = world.specum(shown);
+        assert!(call.stdout.contains("1.1 was given out 4 times"), "{shown:?}: {}", call.stdout);
+    }
+    for verb in ["resume", "implement"] {
+        world.in_session(&[verb]).exits(0);
+        for n in 1..=4 {
+            given(&calls(&world, "task 1.1", &format!("{verb}{n}")));
+            told(&world, &format!("{verb}{n}"), "API Error: 529");
+        }
+        refused(&calls(&world, "task 1.1", "t9"));
+    }
+}
+
+#[test]
+fn a_task_that_is_being_worked_on_is_not_given_out_again() {
+    for plan in [PLAN, GROUP] {
+        let world = session(plan);
+        given(&calls(&world, "task 1.1", "t1"));
+        let reason = refused(&calls(&world, "task 1.1", "t2"));
+        assert_eq!(reason, "Task 1.1 is being worked on by another call. Wait for its result.");
+        assert_eq!(recorded(&world, "delegated"), ["1.1"]);
+    }
+}
+
+#[test]
+fn what_a_group_has_finished_is_not_done_again() {
+    let world = session(GROUP);
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    told(&world, "t1", "x");
+    // The host is killed, and another session goes on.
+    world.in_session(&["implement"]).exits(0);
+    let reason = refused(&calls(&world, "task 1.1", "t2"));
+    assert_eq!(reason, "Task 1.1 has ended and waits for the others. Due: `task 1.2`.");
+    let due = world.in_session(&["next"]).stdout;
+    assert!(due.contains("`task 1.2`") && !due.contains("`task 1.1`"), "{due}");
+}
+
+#[test]
+fn an_executor_of_ours_never_starts_without_a_loop() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    world.specum(&["cancel"]).exits(0);
+    let text = told(&world, "t1", "x");
+    assert!(text.contains("the loop was cancelled"), "{text}");
+    let reason = refused(&calls(&world, "task 1.1", "t2"));
+    assert!(reason.contains("/ralph-specum:implement starts one"), "{reason}");
+    let own = json!({"subagent_type": "qa-engineer", "prompt": "Please review the login page"});
+    calls_with(&world, &json!({}), &own).silent();
+}
+
+#[test]
+fn only_agents_of_the_plugin_are_ours() {
+    let world = session(PLAN);
+    for prompt in ["Please review the login page", "Compare the API of release 1.2 with 1.1"] {
+        for agent in ["qa-engineer", "spec-executor", "other:spec-executor"] {
+            let input = json!({"subagent_type": agent, "prompt": prompt});
+            calls_with(&world, &json!({}), &input).silent();
+        }
+    }
+}
+
+#[test]
+fn a_message_to_an_executor_that_has_its_verdict_is_refused() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    let message = |to: &str| {
+        let fields = json!({
+            "tool_name": "SendMessage",
+            "tool_input": {"to": to, "message": "do more"},
+            "transcript_path": world.path("session.jsonl"),
+        });
+        world.hook("pre-tool-use", &fields)
+    };
+    world.write("session/subagents/agent-one.meta.json", r#"{"toolUseId": "t1"}"#);
+    message("one").silent();
+    world.write("a", "");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    let reason = refused(&message("one"));
+    assert!(reason.contains("Task 1.1 has its verdict"), "{reason}");
+    message("a-friend").silent();
 }
 
 #[test]

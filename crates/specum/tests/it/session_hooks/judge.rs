@@ -131,12 +131,21 @@ fn what_is_mended_after_it_was_sent_back_passes_in_the_same_attempt() {
 }
 
 #[test]
-fn a_text_that_was_changed_costs_the_attempt_at_once() {
+fn an_executor_that_rewrites_its_check_is_judged_by_the_one_on_record() {
     let world = delegated(PLAN);
-    world.write("a", "");
     world.write(TASKS, PLAN.replace("`test -f a`", "`true`"));
     ends(&world, "toolu_1", "TASK_COMPLETE").silent();
-    assert_eq!(recorded(&world, "failed"), ["1.1"]);
+    assert_eq!(recorded(&world, "waits"), ["1.1"], "neither passed nor failed");
+    assert!(world.read(TASKS).contains("- [ ] 1.1"));
+    let text = told(&world, "toolu_1", "x");
+    assert!(text.contains("the check of 1.1 was changed while 1.1 was being worked on"), "{text}");
+    assert!(text.contains("`task 1.2`"), "others go on: {text}");
+
+    let world = delegated(PLAN);
+    world.write("a", "");
+    world.write(TASKS, PLAN.replace("`test -f a`", "`false`").replace("] 1.1 a", "] 1.1 better"));
+    ends(&world, "toolu_1", "TASK_COMPLETE").silent();
+    assert_eq!(recorded(&world, "passed"), ["1.1"], "and an edit costs nothing");
 }
 
 #[test]
@@ -254,18 +263,14 @@ fn a_verdict_that_was_cut_off_is_made_by_next() {
 }
 
 #[test]
-fn a_report_counts_no_more_when_its_attempt_was_given_out_again() {
+fn a_verdict_that_was_cut_off_is_made_before_its_task_is_given_out_again() {
     let world =
         session(&PLAN.replace("`test -f a`", "`if rm die; then kill -9 $PPID; fi; test -f a`"));
     world.write("die", "");
     given(&calls(&world, "task 1.1", "t1"));
     assert_eq!(ends(&world, "t1", "TASK_COMPLETE").code, None);
     given(&calls(&world, "task 1.1", "t2"));
+    assert_eq!(recorded(&world, "failed"), ["1.1"]);
     let call = world.specum(&["next"]);
-    assert!(
-        call.exits(0).stdout.contains("attempt 1"),
-        "its executor still works: {}",
-        call.stdout
-    );
-    assert_eq!(recorded(&world, "failed"), Vec::<String>::new());
+    assert!(call.exits(0).stdout.contains("attempt 2"), "{}", call.stdout);
 }

@@ -132,10 +132,11 @@ fn a_block_that_was_not_ours_is_left_alone_with_one_line() {
 #[test]
 fn starting_again_and_asking_what_is_due_is_no_progress() {
     let world = World::with_tasks(TWO);
+    world.in_session(&["implement"]).exits(0);
     world.stop().reason();
     let blocks = (0..40).map(|_| {
-        world.specum(&["implement"]).exits(0);
-        world.specum(&["next"]).exits(0);
+        world.in_session(&["implement"]).exits(0);
+        world.in_session(&["next"]).exits(0);
         world.blocks(1, &json!({"stop_hook_active": true}))
     });
     assert_eq!(blocks.sum::<usize>(), 2, "as if nobody had asked");

@@ -16,6 +16,7 @@ fn started() -> World {
 #[test]
 fn cancel_deletes_the_state_and_keeps_the_rest() {
     let world = started();
+    world.in_session(&["next"]).exits(0);
     world.stop().reason();
     let call = world.specum(&["cancel"]);
     assert_eq!(
@@ -102,6 +103,7 @@ fn cancel_remove_moves_everything_to_the_trash_and_says_where() {
 fn cancel_of_one_spec_leaves_another_one_active() {
     for args in [&["cancel", "other"][..], &["cancel", "--remove", "other"]] {
         let world = started();
+        world.in_session(&["next"]).exits(0);
         world.write("specs/other/tasks.md", TWO);
         world.specum(&["implement", "other"]).exits(0);
         world.specum(&["switch", "test-spec"]).exits(0);

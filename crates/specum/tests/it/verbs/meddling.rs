@@ -45,25 +45,147 @@ fn a_box_that_a_person_ticks_while_nothing_runs_stays_ticked() {
 }
 
 #[test]
-fn an_executor_that_rewrites_its_own_verify_line_loses_the_attempt() {
-    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `false`\n");
+fn the_check_that_counts_is_the_one_on_record() {
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `false`\n- [ ] 1.2 b\n");
+    world.write("half.txt", "");
     world.write(TASKS, world.read(TASKS).replace("`false`", "`true`"));
     let call = world.finish("1.1", "TASK_COMPLETE");
-    call.exits(1);
-    assert!(call.stdout.contains("the task's text in tasks.md was changed during the attempt"));
-    assert!(
-        call.stdout.contains("`false` ended with code 1"),
-        "the old command is the one that runs"
-    );
+    let question = "the check of 1.1 was changed while 1.1 was being worked on: `false` → `true`; \
+                    `specum accept 1.1` takes the new one";
+    assert!(call.exits(6).stdout.contains(question), "{}", call.stdout);
+    assert!(call.stdout.contains("its work is kept: refs/specum/test-spec/kept/1.1-1"));
+    assert!(!world.path("half.txt").exists(), "the tree is free for others");
+    assert_eq!(world.read_state()["taskResults"]["0"]["attempts"], 0, "no failed attempt");
+    assert!(call.stdout.contains("Due: task 1.2"), "others go on: {}", call.stdout);
+    let call = world.finish("1.2", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("Waiting for a person:"), "{}", call.stdout);
+    for shown in [&["next"][..], &["status"], &["log"]] {
+        let call = world.specum(shown);
+        assert!(call.stdout.contains("1.1") && call.stdout.contains("accept"), "{}", call.stdout);
+    }
+    let call = world.specum(&["accept", "1.1"]);
+    assert!(call.exits(1).stderr.contains("`specum accept` is a person's to say"));
+    let shown = world.person(&["accept", "1.1"]);
+    assert!(shown.contains("1.1 is checked by `true` from now on"), "{shown}");
+    world.specum(&["next"]).exits(0);
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    assert!(!world.path("specs/test-spec/.ralph-state.json").exists(), "complete");
 }
 
 #[test]
-fn a_task_that_a_person_retitles_costs_the_attempt_and_the_new_text_counts() {
-    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `true`\n");
-    world.write(TASKS, "- [ ] 1.1 another title\n  - **Verify**: `true`\n");
-    world.finish("1.1", "TASK_COMPLETE").exits(1);
-    assert_eq!(world.read_state()["taskIteration"], 2);
+fn a_check_of_a_later_task_that_an_agent_weakens_does_not_count() {
+    let plan = "- [ ] 1.1 a\n- [ ] 1.2 b\n  - **Verify**: `test -f b`\n";
+    let world = World::started(plan);
+    world.write(TASKS, world.read(TASKS).replace("`test -f b`", "`true`"));
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stderr.contains("the check of 1.2 was changed while 1.1 was"));
+    world.finish("1.2", "TASK_COMPLETE").exits(6);
+    assert!(world.read(TASKS).contains("- [ ] 1.2"));
+    // Whoever puts it back has settled it.
+    world.write(TASKS, world.read(TASKS).replace("`true`", "`test -f b`"));
+    world.write("b", "");
+    world.specum(&["next"]).exits(0);
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+}
+
+#[test]
+fn a_task_that_is_removed_during_an_attempt_keeps_the_loop_from_being_complete() {
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    world.write(TASKS, "- [ ] 1.1 a\n");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("task 1.2 was removed while 1.1 was being worked on"));
+    assert!(!call.stdout.contains("Every task is done"), "{}", call.stdout);
+    world.specum(&["next"]).exits(6);
+    world.person(&["accept", "1.2"]);
+    let (shown, code) = world.person_gets(&["accept", "1.2"]);
+    assert_eq!(code, Some(3), "{shown}");
+    world.write(TASKS, world.read(TASKS) + "- [ ] 1.3 c\n");
+    world.specum(&["next"]).exits(0);
+    world.finish("1.3", "TASK_COMPLETE").exits(0);
+    assert!(!world.path("specs/test-spec/.ralph-state.json").exists(), "complete");
+}
+
+#[test]
+fn a_task_that_is_removed_while_it_is_worked_on_is_in_nobodys_commit() {
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.write("one.txt", "");
+    world.write(TASKS, "- [ ] 1.2 b\n");
+    let call = world.specum_with(&["finish", "1.1"], b"TASK_COMPLETE");
+    assert!(!call.stdout.contains("passed"), "{}", call.stdout);
+    world.specum(&["next"]).exits(0);
+    world.write("two.txt", "");
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    let committed = world.git(&["log", "--format=", "--name-only"]);
+    assert!(committed.contains("two.txt") && !committed.contains("one.txt"), "{committed}");
+}
+
+#[test]
+fn a_person_says_that_a_task_is_done() {
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    let call = world.specum(&["tick", "1.2"]);
+    assert!(call.exits(1).stderr.contains("`specum tick` is a person's to say"), "{}", call.stderr);
+    let (shown, code) = world.person_gets(&["tick", "1.1"]);
+    assert!(code != Some(0) && shown.contains("1.1 is being worked on"), "{shown}");
+    let shown = world.person(&["tick", "1.2"]);
+    assert!(shown.contains("1.2 ticked by you, not checked"), "{shown}");
     world.finish("1.1", "TASK_COMPLETE").exits(0);
+    assert!(world.read(TASKS).contains("- [x] 1.2"), "it counts");
+    world.finish("1.3", "TASK_COMPLETE").exits(0);
+    let log = world.specum(&["log", "--json"]).stdout;
+    assert!(log.contains("\"byPerson\""), "{log}");
+    assert!(world.specum(&["log"]).stdout.contains("ticked by you, not checked"));
+}
+
+#[test]
+fn a_box_that_a_person_opens_again_is_done_again() {
+    let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    world.write(TASKS, world.read(TASKS).replace("[x] 1.1", "[ ] 1.1"));
+    let call = world.finish("1.2", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("Due: task 1.1"), "{}", call.stdout);
+    // The old verdict does not prove what comes now.
+    world.write(TASKS, world.read(TASKS).replace("[ ] 1.1", "[x] 1.1"));
+    let call = world.specum(&["next"]);
+    assert!(call.stderr.contains("box 1.1 was ticked without a verdict and is open again"));
+}
+
+#[test]
+fn a_task_of_a_plan_without_ids_inherits_nothing_from_the_one_whose_place_it_takes() {
+    let plan = "- [ ] Make a\n  - **Verify**: `test -f a`\n- [ ] Make b\n";
+    let world = World::started(plan);
+    world.write("half-of-a", "");
+    let call = world.finish("no.1", "TASK_COMPLETE");
+    assert!(call.exits(1).stdout.contains("no.1 failed (attempt 1)"), "{}", call.stdout);
+    world.write(TASKS, format!("- [ ] Make z\n{}", world.read(TASKS)));
+    let call = world.specum(&["next"]);
+    assert!(call.exits(0).stdout.contains("Due: task no.1 for spec-executor, attempt 1"));
+    assert!(!call.stdout.contains("What failed last time"), "{}", call.stdout);
+    world.write("z", "");
+    world.finish("no.1", "TASK_COMPLETE").exits(0);
+    let committed = world.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert!(committed.contains("\nz\n") && !committed.contains("half-of-a"), "{committed}");
+    let call = world.specum(&["next"]);
+    assert!(call.stdout.contains("Due: task no.2 for spec-executor, attempt 2"), "{}", call.stdout);
+    assert!(call.stdout.contains("What failed last time"), "{}", call.stdout);
+    // Told to work on `no.2`, an executor means that task wherever it stands.
+    world.write(TASKS, format!("- [x] Make y\n{}", world.read(TASKS)));
+    world.write("a", "");
+    let call = world.finish("no.2", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("no.3 passed: verified"), "{}", call.stdout);
+}
+
+#[test]
+fn the_boxes_of_another_plan_are_nobodys_to_tick() {
+    let world = World::planned("- [ ] 1.1 a\n");
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "another plan"]);
+    world.specum(&["implement", "test-spec"]).exits(0);
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [x] 1.1 theirs\n");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert!(call.exits(0).stdout.contains("1.1 passed"), "{}", call.stdout);
+    assert_eq!(world.read("specs/other/tasks.md"), "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+    assert_eq!(journal_of(&world, "passed")["unticked"], serde_json::json!(["1.1 of other"]));
 }
 
 #[test]
@@ -127,8 +249,8 @@ fn an_executor_that_commits_itself_is_not_punished() {
 fn whoever_changes_a_spec_that_a_session_works_is_told_so() {
     let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n");
     assert_eq!(world.finish("1.1", "TASK_COMPLETE").stderr, "");
-    world.stop().reason();
-    let told = "warning: this spec is being worked by session test-session\n";
+    world.in_session(&["next"]).exits(0);
+    let told = "warning: this spec is being worked on by session test-session\n";
     assert_eq!(world.finish("1.2", "no").stderr, told);
     assert_eq!(world.specum(&["cancel"]).exits(0).stderr, told);
 }
