@@ -179,6 +179,16 @@ pub struct OnRecord {
 }
 
 impl OnRecord {
+    /// Whether the task is gone, and nobody has agreed to that.
+    fn is_removal(&self) -> bool {
+        self.unconfirmed.as_ref().is_some_and(|asked| asked.change == Change::Removed)
+    }
+
+    /// Whether the task may be removed without a person's word.
+    fn may_go(&self, during: Option<&str>) -> bool {
+        !self.is_removal() && (during.is_none() || self.proof.is_some())
+    }
+
     /// What waits for a person, and what to do about it.
     pub fn question(&self) -> Option<String> {
         let Unconfirmed { change, during } = self.unconfirmed.as_ref()?;
@@ -246,6 +256,8 @@ pub struct Ledger {
     /// Where each of them stands in that list, by id.
     places: HashMap<String, usize>,
     begun: bool,
+    /// The highest number of a task that is gone.
+    gone: usize,
 }
 
 impl Ledger {
@@ -281,9 +293,7 @@ impl Ledger {
     /// The removals that nobody has accepted: with one of them, no loop is
     /// complete.
     pub fn removals(&self) -> impl Iterator<Item = &OnRecord> {
-        self.tasks.iter().filter(|task| {
-            task.unconfirmed.as_ref().is_some_and(|asked| asked.change == Change::Removed)
-        })
+        self.tasks.iter().filter(|task| task.is_removal())
     }
 
     /// What waits for a person's word, the tasks that are done left out.
@@ -326,7 +336,9 @@ impl Ledger {
             match edit {
                 PlanEdit::Recorded(planned) => self.record(planned),
                 // The records call every task what it is called now.
-                PlanEdit::Renamed { .. } => {}
+                PlanEdit::Renamed { to, .. } => {
+                    self.gone = self.gone.max(to.gone().unwrap_or_default());
+                }
                 PlanEdit::Removed(task) => self.remove(&task.id),
                 PlanEdit::Unconfirmed { task, change, during } => {
                     if let Some(known) = self.task_mut(&task.id) {
@@ -406,13 +418,16 @@ impl Ledger {
         let places = follow::places(&self.tasks, file);
         let mut known = vec![false; file.tasks.len()];
         let names: HashSet<String> = file.tasks.iter().map(Task::name).collect();
-        let mut gone = self.tasks.iter().filter_map(|known| known.task.gone()).max().unwrap_or(0);
+        let mut gone = self.gone;
         for (on_record, place) in self.tasks.iter().zip(places) {
             match place {
                 None => {
-                    // Its name belongs to another by now, or soon will.
+                    // Its name belongs to another by now, or may soon: what is
+                    // known of it must not be taken for the other's.
                     let key = &on_record.task;
-                    let needs_name = key.place().is_some() || names.contains(&key.id);
+                    let needs_name = key.place().is_some()
+                        || names.contains(&key.id)
+                        || (on_record.may_go(during) && key.gone().is_none());
                     let name = needs_name.then(|| {
                         gone += 1;
                         key.named_gone(gone)
@@ -434,6 +449,11 @@ impl Ledger {
             }
         }
         review
+    }
+
+    /// A name for a task that is gone, under which nothing was recorded before.
+    pub fn name_for_gone(&self, task: &TaskKey) -> TaskKey {
+        task.named_gone(self.gone + 1)
     }
 
     /// The ticks that have nothing behind them, if somebody holds the loop.
@@ -468,14 +488,11 @@ impl Review {
         if let Some(to) = name {
             self.edits.push(PlanEdit::Renamed { from: on_record.task.clone(), to });
         }
-        let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
-        match during {
-            _ if asked == Some(&Change::Removed) => {}
-            Some(during) if on_record.proof.is_none() => {
-                let (change, during) = (Change::Removed, during.to_owned());
-                self.edits.push(PlanEdit::Unconfirmed { task, change, during });
-            }
-            _ => self.edits.push(PlanEdit::Removed(task)),
+        if on_record.may_go(during) {
+            self.edits.push(PlanEdit::Removed(task));
+        } else if let Some(during) = during.filter(|_| !on_record.is_removal()) {
+            let (change, during) = (Change::Removed, during.to_owned());
+            self.edits.push(PlanEdit::Unconfirmed { task, change, during });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Change, OnRecord};
+use super::OnRecord;
 use crate::tasks::TaskFile;
 
 /// The position in the file of each task on record; `None` if it is gone.
@@ -17,7 +17,7 @@ pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usiz
     let mut search = Search {
         names: file.tasks.iter().map(crate::tasks::Task::name).collect(),
         order: order(tasks),
-        present: tasks.iter().filter(|task| !is_gone(task)).count(),
+        present: tasks.iter().filter(|task| !task.is_removal()).count(),
         places: vec![None; tasks.len()],
         taken: vec![false; file.tasks.len()],
     };
@@ -37,16 +37,11 @@ pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usiz
     search.places
 }
 
-/// Whether a task was removed, and nobody has agreed to that.
-fn is_gone(task: &OnRecord) -> bool {
-    task.unconfirmed.as_ref().is_some_and(|asked| asked.change == Change::Removed)
-}
-
 /// The tasks in the order in which they are looked for: those that are gone
 /// come last.
 fn order(tasks: &[OnRecord]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|&at| is_gone(&tasks[at]));
+    order.sort_by_key(|&at| tasks[at].is_removal());
     order
 }
 

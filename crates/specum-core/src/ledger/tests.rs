@@ -285,3 +285,17 @@ fn a_task_that_is_gone_takes_no_place_of_one_that_stays() {
     assert!(matches!(&review.edits[0], PlanEdit::Renamed { from, .. } if from.id == "no.1"));
     assert_eq!(Ledger::of(&records).removals().count(), 1);
 }
+
+#[test]
+fn a_task_with_the_name_of_one_that_was_removed_inherits_nothing() {
+    let mut records = vec![started(PLAN), passed("1.2")];
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.3"));
+    let review = and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.2 c\n", Some("1.2"));
+    assert!(matches!(&review.edits[..], [PlanEdit::Renamed { .. }]), "{review:?}");
+    let ledger = Ledger::of(&records);
+    assert_eq!(ledger.task("1.2").unwrap().task.title, "c");
+    assert_eq!(ledger.task("1.2").unwrap().proof, None);
+    assert_eq!(ledger.tasks().len(), 2);
+    let is_of_another = |record: &Record| record.entry.task().is_some_and(|task| task.id == "1.2");
+    assert!(!records.iter().any(is_of_another));
+}

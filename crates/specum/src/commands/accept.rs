@@ -1,6 +1,6 @@
 use serde_json::json;
 use specum_core::journal::Entry;
-use specum_core::ledger::Change;
+use specum_core::ledger::{Change, PlanEdit};
 use specum_core::machine::{self, Event};
 
 use super::{NotHere, print, print_json, workspace};
@@ -42,7 +42,15 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     };
     let event = Event::Follow { renames: Vec::new(), settled: vec![id.clone()] };
     let step = machine::step(state, &file, event);
-    locked.write_step(Entry::Accepted { task: on_record.task.clone() }, &step)?;
+    let mut task = on_record.task.clone();
+    if asked.change == Change::Removed {
+        // Another task may get its name, and inherits nothing.
+        let to = ledger.name_for_gone(&task);
+        let edits = vec![PlanEdit::Renamed { from: task, to: to.clone() }];
+        locked.record(Entry::PlanChanged { edits })?;
+        task = to;
+    }
+    locked.write_step(Entry::Accepted { task }, &step)?;
     if args.json {
         print_json(&json!({"task": id, "state": "accepted"}))?;
         return Ok(exit::OK);

@@ -237,8 +237,7 @@ impl World {
     /// Judges the attempts that have reported: once the last of a batch has, or
     /// when the judge before was cut off.
     fn judge_reported(&mut self) -> Result<(), Halt> {
-        self.complete_commits()?;
-        let Some(state) = self.state() else { return Ok(()) };
+        let Some(state) = self.enter()?.state else { return Ok(()) };
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
         let open: Vec<Opened> = match machine::unit(&state, &file, &self.scope()) {
@@ -261,7 +260,7 @@ impl World {
 
     /// Judges those that have reported, although others will not.
     fn judge_finished(&mut self) -> Result<(), Halt> {
-        let Some(state) = self.state() else { return Ok(()) };
+        let Some(state) = self.enter()?.state else { return Ok(()) };
         let text = self.disk.tasks.clone();
         for opened in self.running(&state, &TaskFile::scan(&text)) {
             if let Some(said) = History(&self.disk.records).reported(&opened) {
@@ -272,6 +271,7 @@ impl World {
     }
 
     fn judge_report(&mut self, opened: &Opened, said: &str) -> Result<(), Halt> {
+        self.complete_commits()?;
         let act = self.acts.get(&soul_of(&opened.key)).copied().unwrap_or(Act::Death);
         let exam = self.examine(opened, act)?;
         self.end(opened, &Ending::Judged { said, act, exam })?;

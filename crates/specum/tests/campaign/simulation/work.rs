@@ -192,7 +192,7 @@ impl World {
             dirty: Default::default(),
             branch: None,
             id: format!("a{}", self.disk.records.len()),
-            was: None,
+            was: Vec::new(),
         };
         self.has_inherited_nothing(task, number)?;
         let written = match step {
