@@ -50,17 +50,19 @@ impl World {
         let file = TaskFile::scan(&text);
         let told = self.story.len();
         let Some((kind, after)) = edit(self, &file) else { return Ok(()) };
-        let Some(together) = self.truth.edited.with(kind).or_else(|| {
-            // Without a loop nobody follows anything.
-            self.disk.state.is_none().then_some(Edited::No)
-        }) else {
+        // Without a loop nobody has to follow anything.
+        let together = match &self.disk.state {
+            Some(_) => self.truth.edited.with(kind),
+            None => Some(Edited::PLACES),
+        };
+        let Some(together) = together else {
             self.story.truncate(told);
             return Ok(());
         };
         if let Some(event) = self.story.get_mut(told) {
             *event = format!("{who} {event}");
         }
-        self.truth.edited = if self.disk.state.is_some() { together } else { Edited::No };
+        self.truth.edited = together;
         self.disk.tasks = after;
         let tasks = self.disk.tasks.clone();
         self.truth.plan_is(&tasks);
@@ -81,8 +83,8 @@ impl World {
             None => [file.text(), b"\n", block.as_bytes()].concat(),
         };
         Some(match renumbers {
-            true => (Edited::Numbers, plan::renumbered(&text)),
-            false => (Edited::Places, text),
+            true => (Edited::NUMBERS, plan::renumbered(&text)),
+            false => (Edited::PLACES, text),
         })
     }
 
@@ -90,7 +92,7 @@ impl World {
         let task = self.some_task(file).filter(|_| file.tasks.len() > 2)?;
         self.story(format!("removes {} ({})", task.name(), soul(&task)));
         self.truth.tasks.rogue.remove(&soul(&task));
-        Some((Edited::Places, plan::without(file, &task)))
+        Some((Edited::REMOVED, plan::without(file, &task)))
     }
 
     fn moves_a_task(&mut self, file: &TaskFile<'_>) -> Edit {
@@ -104,12 +106,12 @@ impl World {
         let (start, end) = (task.block.start, task.block.end);
         let at = before.block.start;
         let moved = [&text[..at], &text[start..end], &text[at..start], &text[end..]].concat();
-        Some((Edited::Places, moved))
+        Some((Edited::PLACES, moved))
     }
 
     fn rewrites_a_title(&mut self, file: &TaskFile<'_>) -> Edit {
         let task = self.some_task(file)?;
-        let kind = if file.has_ids { Edited::Words } else { Edited::Title };
+        let kind = if file.has_ids { Edited::WORDS } else { Edited::TITLE };
         let text = plan::reworded(file, &task, "Task ", "Better task ")
             .or_else(|| plan::reworded(file, &task, "Better task ", "Task "))?;
         self.story(format!("rewrites the title of {}", task.name()));
@@ -120,14 +122,14 @@ impl World {
         let task = self.some_task(file)?;
         let text = plan::reworded(file, &task, "**Do**: it", "**Do**: it well")?;
         self.story(format!("rewrites what {} asks for", task.name()));
-        Some((Edited::Words, text))
+        Some((Edited::WORDS, text))
     }
 
     fn changes_a_check(&mut self, file: &TaskFile<'_>) -> Edit {
         let (task, proof) = (self.some_task(file)?, self.chance.one_of(&Proof::ALL));
         let text = plan::rechecked(file, &task, proof)?;
         self.story(format!("changes the check of {} to {proof:?}", task.name()));
-        Some((Edited::Words, text))
+        Some((Edited::WORDS, text))
     }
 
     fn weakens_a_check(&mut self, file: &TaskFile<'_>) -> Edit {
@@ -135,7 +137,7 @@ impl World {
         let proof = self.chance.one_of(&[Proof::Hollow, Proof::Words, Proof::Nothing]);
         let text = plan::rechecked(file, &task, proof)?;
         self.story(format!("weakens the check of {} to {proof:?}", task.name()));
-        Some((Edited::Words, text))
+        Some((Edited::WORDS, text))
     }
 
     fn numbers_a_task_anew(&mut self, file: &TaskFile<'_>) -> Edit {
@@ -143,12 +145,12 @@ impl World {
         self.truth.numbers += 1;
         let id = format!("8.{}", self.truth.numbers);
         self.story(format!("calls {} {id}", task.name()));
-        Some((Edited::Numbers, plan::with_numbers(file, &[(task.name(), id)])))
+        Some((Edited::NUMBERS, plan::with_numbers(file, &[(task.name(), id)])))
     }
 
     fn numbers_everything_anew(&mut self, file: &TaskFile<'_>) -> Edit {
         file.has_ids.then(|| self.story("numbers every task anew".into()))?;
-        Some((Edited::Numbers, plan::renumbered(file.text())))
+        Some((Edited::NUMBERS, plan::renumbered(file.text())))
     }
 
     /// A task that was removed while somebody was at work.
@@ -167,9 +169,9 @@ impl World {
         let (kind, block) = match (is_taken, id) {
             (true, Some(id)) => {
                 let new = (id, format!("8.{}", self.truth.numbers));
-                (Edited::Numbers, plan::with_numbers(&there, &[new]))
+                (Edited::NUMBERS, plan::with_numbers(&there, &[new]))
             }
-            _ => (Edited::Places, block.into_bytes()),
+            _ => (Edited::PLACES, block.into_bytes()),
         };
         let before = self.some_task(file)?;
         self.story(format!("puts {soul} back"));
@@ -182,7 +184,7 @@ impl World {
         let ticked = text.replacen("- [ ] a step", "- [x] a step", 1);
         (ticked != text).then(|| self.story("ticks a step".into()))?;
         // Steps are no tasks, and their ticks no edits.
-        Some((Edited::No, ticked.into_bytes()))
+        Some((Edited::NO, ticked.into_bytes()))
     }
 
     /// A task that is no fix.

@@ -75,6 +75,9 @@ impl World {
         self.lock()?;
         let Some(state) = self.state() else { return Ok(()) };
         self.story(format!("a person: {entry:?}"));
+        if let (Entry::Resumed, Some(session)) = (&entry, &mut self.session) {
+            session.disown_calls();
+        }
         let text = self.disk.tasks.clone();
         let step = machine::step(&state, &TaskFile::scan(&text), event);
         self.write(entry, &step)

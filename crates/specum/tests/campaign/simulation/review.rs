@@ -97,7 +97,7 @@ impl World {
         let tasks = &mut self.truth.tasks;
         let unproved = tasks.reviewed(&TaskFile::scan(&text), held);
         let told: BTreeSet<String> = found.iter().map(soul_of).collect();
-        self.truth.edited = Edited::No;
+        self.truth.edited = Edited::NO;
         promise!(unproved == told, "without a proof are {unproved:?}, and told to be {told:?}");
         let accepted: Vec<&String> = (self.truth.tasks.rogue)
             .intersection(&self.truth.tasks.by_person)

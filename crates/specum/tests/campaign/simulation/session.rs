@@ -43,6 +43,15 @@ pub(crate) struct Session {
 struct Call {
     opened: Opened,
     tool_use_id: String,
+    /// A person who resumes a loop says that nobody is at work.
+    is_disowned: bool,
+}
+
+impl Session {
+    /// A person lets the loop go on: calls that do not come back are forgotten.
+    pub(crate) fn disown_calls(&mut self) {
+        self.calls.iter_mut().for_each(|call| call.is_disowned = true);
+    }
 }
 
 impl World {
@@ -135,7 +144,8 @@ impl World {
             return Ok(true);
         }
         let soul = soul_of(&opened.key);
-        let is_worked = session.calls.iter().any(|call| soul_of(&call.opened.key) == soul);
+        let is_it = |call: &Call| !call.is_disowned && soul_of(&call.opened.key) == soul;
+        let is_worked = session.calls.iter().any(is_it);
         let calls = History(&self.disk.records).calls_at_work();
         let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
         promise!(is_refused || !is_worked, "two executors work on {soul}");
@@ -158,7 +168,7 @@ impl World {
             self.truth.tasks.at_work.insert(soul);
         }
         written?;
-        session.calls.push(Call { opened, tool_use_id });
+        session.calls.push(Call { opened, tool_use_id, is_disowned: false });
         self.agent_meddles("the executor")?;
         Ok(true)
     }

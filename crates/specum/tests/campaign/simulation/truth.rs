@@ -59,32 +59,32 @@ pub(crate) struct Truth {
 /// Some edits at once cannot be followed by anybody: who renumbers a task and
 /// rewrites it has written another one. The simulation makes no such edits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Edited {
-    /// Not at all.
-    #[default]
-    No,
-    /// Tasks came, went or moved.
-    Places,
-    /// Tasks were rewritten: their names, or their titles, tell.
-    Words,
-    /// Tasks were numbered anew: their text tells.
-    Numbers,
-    /// A title was rewritten where titles are all there is: only the neighbours
-    /// tell.
-    Title,
-}
+pub(crate) struct Edited(u8);
 
 impl Edited {
+    /// Not at all.
+    pub(crate) const NO: Edited = Edited(0);
+    /// Tasks came or moved.
+    pub(crate) const PLACES: Edited = Edited(1);
+    /// Tasks went.
+    pub(crate) const REMOVED: Edited = Edited(2);
+    /// Tasks were rewritten: their names, or their titles, tell.
+    pub(crate) const WORDS: Edited = Edited(4);
+    /// Tasks were numbered anew: their text tells.
+    pub(crate) const NUMBERS: Edited = Edited(8);
+    /// A title was rewritten where titles are all there is: only the neighbours
+    /// tell.
+    pub(crate) const TITLE: Edited = Edited(16);
+
     /// This and another edit at once, if anybody can follow them.
     pub(crate) fn with(self, other: Edited) -> Option<Edited> {
-        use Edited::{No, Numbers, Places, Title, Words};
-        match (self, other) {
-            (one, No) | (No, one) => Some(one),
-            (Places, Places) => Some(Places),
-            (Places | Words, Places | Words) => Some(Words),
-            (Places | Numbers, Places | Numbers) => Some(Numbers),
-            (Title, _) | (_, Title) | (Words, Numbers) | (Numbers, Words) => None,
-        }
+        let both = Edited(self.0 | other.0);
+        let has = |edit: Edited| both.0 & edit.0 != 0;
+        // A number that was another's, with other words behind it, is the other
+        // one rewritten.
+        let is_rewritten = has(Self::NUMBERS) && (has(Self::WORDS) || has(Self::REMOVED));
+        let is_retitled = has(Self::TITLE) && (self != Self::NO || other != Self::TITLE);
+        (self == both && other == Self::NO || !is_rewritten && !is_retitled).then_some(both)
     }
 }
 
@@ -93,6 +93,7 @@ impl Truth {
         let numbers = u32::try_from(TaskFile::scan(tasks).tasks.len()).expect("a few tasks");
         let mut truth = Truth { numbers, iterations: 1, ..Truth::default() };
         truth.plan_is(tasks);
+        truth.tasks.begin(&TaskFile::scan(tasks));
         truth
     }
 
@@ -178,7 +179,7 @@ impl Truth {
         }
         if is_new {
             self.tasks.begin(file);
-            self.edited = Edited::No;
+            self.edited = Edited::NO;
         }
     }
 
@@ -281,7 +282,7 @@ impl World {
     /// No task has failures that another one made. What the state calls by a name
     /// can be told only as long as nobody has given the name to another.
     fn nothing_is_inherited(&self, state: &State, file: &TaskFile<'_>) -> Result<(), Halt> {
-        if self.truth.edited != Edited::No {
+        if self.truth.edited != Edited::NO {
             return Ok(());
         }
         for result in state.task_results.values().filter(|r| r.status == Status::Failed) {
@@ -331,7 +332,7 @@ impl World {
         promise!(summary.done == file.done_count(), "the summary counts other ticks");
         // Names are compared only where nobody has given them to others since.
         let names: BTreeMap<String, String> = match self.truth.edited {
-            Edited::No => file.tasks.iter().map(|task| (soul(task), task.name())).collect(),
+            Edited::NO => file.tasks.iter().map(|task| (soul(task), task.name())).collect(),
             _ => BTreeMap::new(),
         };
         for (soul, verdicts) in &self.truth.verdicts {

@@ -225,21 +225,22 @@ impl World {
             "{name} was tried {before} times, and its next attempt is the {number}th"
         );
         let history = History(&self.disk.records);
-        let last = |is_it: fn(&Entry) -> bool| {
-            self.disk.records.iter().rev().find_map(|record| {
-                let task = record.entry.task().filter(|task| task.id == name)?;
-                is_it(&record.entry).then(|| soul_of(task))
-            })
+        // What the kernel has found, it has found in a record of the same task.
+        let is_own = |is_it: fn(&Entry) -> bool| {
+            let about = |entry: &&Entry| entry.task().is_some_and(|of| soul_of(of) == soul(task));
+            let entries = self.disk.records.iter().map(|record| &record.entry);
+            entries.filter(about).any(is_it)
         };
-        if history.last_failure(&key).is_some() {
-            let whose =
-                last(|entry| matches!(entry, Entry::Failed { .. } | Entry::SetAside { .. }));
-            promise!(whose == Some(soul(task)), "{name} is told the failure of {whose:?}");
-        }
-        if history.kept(&key).is_some() {
-            let whose = last(|entry| matches!(entry, Entry::Kept { .. }));
-            promise!(whose == Some(soul(task)), "{name} is given the work of {whose:?}");
-        }
+        let failure = |entry: &Entry| matches!(entry, Entry::Failed { .. } | Entry::SetAside { .. });
+        promise!(
+            history.last_failure(&key).is_none() || is_own(failure),
+            "{name} has never failed, and is told a failure"
+        );
+        let kept = |entry: &Entry| matches!(entry, Entry::Kept { .. });
+        promise!(
+            history.kept(&key).is_none() || is_own(kept),
+            "{name} has left nothing, and is given some work"
+        );
         Ok(())
     }
 
