@@ -297,9 +297,8 @@ impl<'a> TaskFile<'a> {
     /// The patches that tick a task's box, or open it again, and with it the box
     /// of the heading that is done when all its tasks are.
     fn set_marks(&self, task: &Task, done: bool) -> Vec<Patch> {
-        let heads = |heading: &&Heading| {
-            task.id.as_ref().is_some_and(|id| id.starts_with(&heading.prefix))
-        };
+        let heads =
+            |heading: &&Heading| task.id.as_ref().is_some_and(|id| id.starts_with(&heading.prefix));
         let others_done = |heading: &Heading| {
             let tasks = self.tasks.iter().filter(|other| {
                 other.index != task.index

@@ -249,8 +249,10 @@ impl Workspace {
     /// The open attempt at a task that a person names.
     pub fn opened(&self, address: &str) -> Result<Opened, AttemptError> {
         // Under the names that tasks have now.
-        let (locked, reviewed) = self.enter()?;
+        let locked = self.store.lock()?;
+        let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         drop(locked);
+        self.tell(&mut reviewed);
         if reviewed.view.state.is_none() {
             return Err(AttemptError::NoLoop(self.spec.name.clone()));
         }

@@ -35,8 +35,7 @@ impl FileError {
 
 /// The content of a regular file; an error if it is longer than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let file = open_regular(path)?;
-    let length = file.metadata()?.len();
+    let (file, length) = open_regular(path)?;
     if length > limit {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{length} bytes long")));
     }
@@ -67,8 +66,7 @@ pub struct Tail {
 
 /// The last `limit` bytes of a regular file.
 pub fn read_tail(path: &Path, limit: u64) -> io::Result<Tail> {
-    let mut file = open_regular(path)?;
-    let length = file.metadata()?.len();
+    let (mut file, length) = open_regular(path)?;
     let mut first = [0];
     let first = (file.read(&mut first)? == 1).then_some(first[0]);
     file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
@@ -79,10 +77,12 @@ pub fn read_tail(path: &Path, limit: u64) -> io::Result<Tail> {
     Ok(Tail { bytes, whole: length <= limit, first })
 }
 
-/// Opening a pipe would wait for its writer, and a device has no end.
-fn open_regular(path: &Path) -> io::Result<File> {
-    if fs::metadata(path)?.is_file() {
-        File::open(path)
+/// A file and its length. Opening a pipe would wait for its writer, and a device
+/// has no end.
+fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+    let found = fs::metadata(path)?;
+    if found.is_file() {
+        Ok((File::open(path)?, found.len()))
     } else {
         Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }

@@ -395,11 +395,7 @@ impl Git {
             let message = format!("it says more than {} bytes", BOUNDS.output);
             return Err(GitError::Said { command: args.join(" "), message });
         }
-        if run.succeeded() {
-            Ok(run.stdout)
-        } else {
-            Err(said(args, &run))
-        }
+        if run.succeeded() { Ok(run.stdout) } else { Err(said(args, &run)) }
     }
 
     /// Runs a command that takes the index lock, again if another process

@@ -39,9 +39,7 @@ impl TaskEdit {
         };
         let patches = match self {
             TaskEdit::Tick(key) => task(key).filter(|t| !t.done).map(|t| file.set_marks(t, true)),
-            TaskEdit::Untick(key) => {
-                task(key).filter(|t| t.done).map(|t| file.set_marks(t, false))
-            }
+            TaskEdit::Untick(key) => task(key).filter(|t| t.done).map(|t| file.set_marks(t, false)),
             TaskEdit::InsertAfter { after, id, block } => {
                 let there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
                 let patch = task(after).filter(|_| !there).map(|t| file.insert_after(t, block));

@@ -324,9 +324,11 @@ fn a_task_is_not_inserted_where_it_or_another_would_be_hidden() {
 
 #[test]
 fn a_heading_is_ticked_with_the_last_of_its_tasks_and_opened_with_any() {
-    let plan = "- [ ] 1. Set up\n- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 2. More\n- [ ] 2.1 c\n- [ ] 12.1 d\n";
+    let plan =
+        "- [ ] 1. Set up\n- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 2. More\n- [ ] 2.1 c\n- [ ] 12.1 d\n";
     let key = |text: &str, id: &str| TaskFile::scan(text.as_bytes()).by_address(id).unwrap().key();
-    let apply = |text: &str, edit: TaskEdit| String::from_utf8(edit.apply(text.as_bytes())).unwrap();
+    let apply =
+        |text: &str, edit: TaskEdit| String::from_utf8(edit.apply(text.as_bytes())).unwrap();
     let ticked = apply(plan, TaskEdit::Tick(key(plan, "1.2")));
     assert!(ticked.starts_with("- [x] 1. Set up\n- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 2. More\n"));
     let opened = apply(&ticked, TaskEdit::Untick(key(&ticked, "1.1")));

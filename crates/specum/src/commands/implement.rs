@@ -1,10 +1,11 @@
 use serde_json::json;
 use specum_core::machine::Start;
+use specum_core::owner::{Asker, Owner};
 use specum_core::prompt::{self, Spec};
 use specum_core::state::Driver;
 
 use super::{next, print, print_json, project, spec, switch, warn_of_settings};
-use crate::attempt::Workspace;
+use crate::attempt::{AttemptError, History, Workspace};
 use crate::exit;
 use crate::owner;
 use crate::person::{self, Typed};
@@ -55,6 +56,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     if state.is_some_and(|state| state.global_iteration >= state.max_global_iterations) {
         person::require("implement", typed)?;
     }
+    take_over_in_words(&workspace)?;
     // Before anything changes.
     workspace.refuse_bad_plan()?;
     if args.driver == DrivenBy::RalphLoop {
@@ -100,6 +102,25 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         super::warn(format!("no commits will be made: {why}"));
     }
     next::show(&workspace)
+}
+
+/// A loop is not taken from a session whose executor is at work: two in one tree
+/// would be nobody's to tell apart. Between two tasks it is, and said so.
+fn take_over_in_words(workspace: &Workspace) -> anyhow::Result<()> {
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let me = session::of_any_host();
+    let asker = Asker::session_or_person(me.as_deref());
+    let holder = owner::holder(&workspace.store, state.as_ref(), asker);
+    let Some(other @ Owner::Session { .. }) = holder.other() else { return Ok(()) };
+    let is_paused = state.as_ref().is_some_and(|state| state.awaiting_approval);
+    let journal = workspace.store.read_journal()?;
+    let at_work = History(&journal).calls_at_work();
+    if let (Some(call), false) = (at_work.first(), is_paused) {
+        let by = format!("{}, whose executor works on {}", other.description(), call.task.id);
+        return Err(AttemptError::Held { spec: workspace.spec.name.clone(), by }.into());
+    }
+    super::warn(format!("{} held this loop; it is yours now", other.description()));
+    Ok(())
 }
 
 /// Begins the Ralph Loop, or ends the one that drove so far.

@@ -164,9 +164,15 @@ fn without_verdict(
         && History(journal).reported(opened).is_some()
     {
         // The judge comes with the last report, and has ended when its call has.
-        let text = match workspace.reports()?.is_empty() {
-            true => format!("Task {id} has ended; its verdict comes with the last of the group.\n"),
-            false => format!(
+        let text = match (workspace.reports()?.is_empty(), waiting(workspace)?) {
+            (_, Some(why)) => {
+                let text = format!("Task {id} has ended without a verdict. {why}\n");
+                return Ok(Answer { text, news: vec![why] });
+            }
+            (true, None) => {
+                format!("Task {id} has ended; its verdict comes with the last of the group.\n")
+            }
+            (false, None) => format!(
                 "Task {id} has ended, and its verdict was cut off. Run `specum next`: it makes the \
                  verdict and says what is due.\n"
             ),
@@ -201,6 +207,17 @@ fn waiting(workspace: &Workspace) -> Result<Option<String>, AttemptError> {
         machine::Due::Work(_) | machine::Due::Complete => None,
         wait => Some(specum_core::prompt::waiting(&wait)),
     })
+}
+
+/// What a person should know about a task that has passed.
+fn remarks(entry: &Entry) -> Vec<String> {
+    let Entry::Passed { task, outside, proofs, .. } = entry else { return Vec::new() };
+    let listed = |files: &[String]| line::head(&files.join(", "), 200).to_owned();
+    let outside = (!outside.is_empty())
+        .then(|| format!("{} changed {} outside its Files", task.id, listed(outside)));
+    let proofs = (!proofs.is_empty())
+        .then(|| format!("{} changed {}, which its check runs", task.id, listed(proofs)));
+    outside.into_iter().chain(proofs).collect()
 }
 
 /// Verdicts, for the coordinator and, a line each, for the person.
@@ -248,6 +265,7 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, Attemp
         };
         answer.text.push_str(&text);
         answer.news.push(news);
+        answer.news.extend(remarks(&record.entry));
         if let Entry::Passed { unticked, .. } | Entry::Failed { unticked, .. } = &record.entry
             && !unticked.is_empty()
         {

@@ -35,7 +35,11 @@ pub(crate) fn stat(process: u32) -> Option<Stat> {
 
 /// One start of this host.
 pub(crate) fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+    // In one read: a hook asks for it at every stop.
+    let mut text = [0; 64];
+    let file = fs::File::open("/proc/sys/kernel/random/boot_id");
+    let length = file.and_then(|mut file| file.read(&mut text)).unwrap_or(0);
+    String::from_utf8_lossy(&text[..length]).trim().to_owned()
 }
 
 /// The namespace in which the numbers of processes count.

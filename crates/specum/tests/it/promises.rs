@@ -52,7 +52,8 @@ fn the_stop_hook_starts_no_process() {
         call(command, input.as_bytes())
     };
     for active in [false, true] {
-        let input = json!({"session_id": "test-session", "cwd": world.root, "stop_hook_active": active});
+        let input =
+            json!({"session_id": "test-session", "cwd": world.root, "stop_hook_active": active});
         assert!(specum(&["hook", "stop"], &input.to_string()).reason().starts_with("Continue"));
     }
     assert!(!world.home().join("started").exists());

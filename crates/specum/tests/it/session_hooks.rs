@@ -13,6 +13,9 @@ mod answer;
 /// `prompt`: what a person types behind a slash command.
 mod prompt;
 
+/// `submit` and `stop`: who opened a turn, and who may end it.
+mod turn;
+
 use std::fs;
 
 use serde_json::{Value, json};

@@ -77,13 +77,17 @@ fn a_plan_without_tasks_is_no_success() {
 }
 
 #[test]
-fn an_agent_that_changes_its_own_check_has_lost_its_attempt() {
+fn an_agent_that_changes_its_own_check_has_not_passed_and_a_person_is_asked() {
     let stage = two();
     let weakens = "sh sed -i 's/test -f a.txt/true/' specs/test-spec/tasks.md\n";
     stage.agent("claude", weakens.to_owned() + &claude::complete(5, 0.1));
     let told = stage.run(&["--max-task-iterations", "1"]);
     told.ends(6, "blocked");
     assert_eq!(told.all("passed").len(), 0, "{}", told.call.stdout);
+    let waits = told.all("waits");
+    let question = waits[0]["question"].as_str().unwrap();
+    assert!(question.contains("`specum accept 1.1` takes the new one"), "{question}");
+    stage.world.person(&["accept", "1.1"]);
 }
 
 #[test]

@@ -91,6 +91,10 @@ fn the_orphan_judge_of_a_killed_host_changes_nothing() {
     for tasks in [PLAN, GROUP] {
         let world = delegated(tasks);
         world.write("a", "");
+        // Its process is another one than the one that lives under its number.
+        let mut state = world.read_state();
+        state["owner"]["process"]["started"] = json!("1");
+        world.state(&state);
         take_over(&world, "second").exits(0);
         let before = world.snapshot();
         let head = world.git(&["rev-parse", "HEAD"]);
