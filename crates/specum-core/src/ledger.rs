@@ -119,6 +119,13 @@ pub enum PlanEdit {
         /// The tasks that were being worked on.
         during: String,
     },
+    /// The task reads otherwise, while its check waits to be accepted.
+    Reworded {
+        /// The task.
+        task: TaskKey,
+        /// A digest of what it asks for, by which it is found again.
+        content: String,
+    },
     /// What waited to be accepted is as it was on record again.
     Withdrawn(TaskKey),
     /// A person has ticked the box while nobody held the loop.
@@ -172,6 +179,17 @@ pub struct OnRecord {
 }
 
 impl OnRecord {
+    /// Whether the task is gone, and nobody has agreed to that.
+    fn is_removal(&self) -> bool {
+        let asked = self.unconfirmed.as_ref().map(|asked| &asked.change);
+        matches!(asked, Some(Change::Removed(_)))
+    }
+
+    /// Whether the task may be removed without a person's word.
+    fn may_go(&self, during: Option<&str>) -> bool {
+        !self.is_removal() && (during.is_none() || self.proof.is_some())
+    }
+
     /// What waits for a person, and what to do about it.
     pub fn question(&self) -> Option<String> {
         let Unconfirmed { change, during } = self.unconfirmed.as_ref()?;
@@ -246,6 +264,8 @@ pub struct Ledger {
     /// Where each of them stands in that list, by id.
     places: HashMap<String, usize>,
     begun: bool,
+    /// The highest number of a task that is gone.
+    gone: usize,
 }
 
 impl Ledger {
@@ -281,10 +301,7 @@ impl Ledger {
     /// The removals that nobody has accepted: with one of them, no loop is
     /// complete.
     pub fn removals(&self) -> impl Iterator<Item = &OnRecord> {
-        self.tasks.iter().filter(|task| {
-            let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);
-            matches!(asked, Some(Change::Removed(_)))
-        })
+        self.tasks.iter().filter(|task| task.is_removal())
     }
 
     /// What waits for a person's word, the tasks that are done left out.
@@ -319,12 +336,19 @@ impl Ledger {
             match edit {
                 PlanEdit::Recorded(planned) => self.record(planned),
                 // The records call every task what it is called now.
-                PlanEdit::Renamed { .. } => {}
+                PlanEdit::Renamed { to, .. } => {
+                    self.gone = self.gone.max(to.gone().unwrap_or_default());
+                }
                 PlanEdit::Removed(task) => self.remove(&task.id),
                 PlanEdit::Unconfirmed { task, change, during } => {
                     if let Some(known) = self.task_mut(&task.id) {
                         let (change, during) = (change.clone(), during.clone());
                         known.unconfirmed = Some(Unconfirmed { change, during });
+                    }
+                }
+                PlanEdit::Reworded { task, content } => {
+                    if let Some(known) = self.task_mut(&task.id) {
+                        known.content.clone_from(content);
                     }
                 }
                 PlanEdit::Withdrawn(task) => {
@@ -393,11 +417,12 @@ impl Ledger {
         let places = follow::places(&self.tasks, file);
         let mut known = vec![false; file.tasks.len()];
         let mut taken: HashSet<String> = HashSet::new();
-        let mut gone = self.tasks.iter().filter_map(|known| known.task.gone()).max().unwrap_or(0);
+        let mut gone = self.gone;
         for (on_record, place) in self.tasks.iter().zip(places) {
             match place {
                 None => {
-                    // Its name may be another's, now or later.
+                    // Its name may be another's, now or later: what is known of it
+                    // must not be taken for the other's.
                     let key = &on_record.task;
                     let name = key.gone().is_none().then(|| {
                         gone += 1;
@@ -464,20 +489,23 @@ fn on_record(planned: &Planned) -> OnRecord {
 }
 
 impl Review {
+    /// A check that waits does not count, but the task is found by it.
+    fn reword(&mut self, task: &TaskKey, content: String, reads_otherwise: bool) {
+        if reads_otherwise {
+            self.edits.push(PlanEdit::Reworded { task: task.clone(), content });
+        }
+    }
+
     fn missing(&mut self, on_record: &OnRecord, name: Option<TaskKey>, during: Option<&str>) {
         let task = name.clone().unwrap_or_else(|| on_record.task.clone());
         if let Some(to) = name {
             self.edits.push(PlanEdit::Renamed { from: on_record.task.clone(), to });
         }
-        let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
-        match during {
-            _ if matches!(asked, Some(Change::Removed(_))) => {}
-            Some(during) if on_record.proof.is_none() => {
-                let change = Change::Removed(on_record.task.id.clone());
-                let during = during.to_owned();
-                self.edits.push(PlanEdit::Unconfirmed { task, change, during });
-            }
-            _ => self.edits.push(PlanEdit::Removed(task)),
+        if on_record.may_go(during) {
+            self.edits.push(PlanEdit::Removed(task));
+        } else if let Some(during) = during.filter(|_| !on_record.is_removal()) {
+            let change = Change::Removed(on_record.task.id.clone());
+            self.edits.push(PlanEdit::Unconfirmed { task, change, during: during.to_owned() });
         }
     }
 
@@ -496,21 +524,21 @@ impl Review {
         let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
         let now = Lines::of(file, task);
         let content = file.content(task).hex();
+        let reads_otherwise = content != on_record.content;
         if now == on_record.check {
-            if asked.is_some() {
-                self.edits.push(PlanEdit::Withdrawn(key.clone()));
-            } else if content != on_record.content {
+            if reads_otherwise {
                 self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
+            } else if asked.is_some() {
+                self.edits.push(PlanEdit::Withdrawn(key.clone()));
             }
-        } else if asked != Some(&Change::Check(now.clone())) {
-            self.edits.push(match during {
-                Some(during) => PlanEdit::Unconfirmed {
-                    task: key.clone(),
-                    change: Change::Check(now),
-                    during: during.to_owned(),
-                },
-                None => PlanEdit::Recorded(Planned::of(file, task, false)),
-            });
+        } else if let (Some(during), true) = (during, asked != Some(&Change::Check(now.clone()))) {
+            let (task, change, during) = (key.clone(), Change::Check(now), during.to_owned());
+            self.edits.push(PlanEdit::Unconfirmed { task, change, during });
+            self.reword(&key, content, reads_otherwise);
+        } else if asked == Some(&Change::Check(now)) {
+            self.reword(&key, content, reads_otherwise);
+        } else {
+            self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
         }
         match (task.done, on_record.proof, during) {
             (true, None, Some(_)) => self.unproved.push(key),

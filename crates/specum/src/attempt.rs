@@ -142,7 +142,7 @@ impl Workspace {
     /// Judges the attempts that have reported, although others of their batch
     /// have not and will not.
     pub fn judge_finished(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
-        let view = self.store.read()?;
+        let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
         let journal = self.store.read_journal()?;
         let running = history::running(state, &view.file(), &journal);
@@ -158,7 +158,7 @@ impl Workspace {
     /// What the executors of the open attempts said; nothing as long as one of
     /// them still works.
     pub fn reports(&self) -> Result<Vec<(Opened, String)>, AttemptError> {
-        let view = self.store.read()?;
+        let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
         let journal = self.store.read_journal()?;
         let file = view.file();
@@ -173,6 +173,13 @@ impl Workspace {
             .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
             .collect();
         Ok(reports.unwrap_or_default())
+    }
+
+    /// State and plan, each calling the tasks the same: a person may have given
+    /// the name of one to another since the state was written.
+    fn view_on_record(&self) -> Result<View, AttemptError> {
+        let (_locked, reviewed) = self.enter()?;
+        Ok(reviewed.view)
     }
 
     /// The repository.

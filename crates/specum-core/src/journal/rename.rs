@@ -54,6 +54,7 @@ impl Entry {
                         PlanEdit::Recorded(planned) => rename(&mut planned.task),
                         PlanEdit::Removed(task)
                         | PlanEdit::Unconfirmed { task, .. }
+                        | PlanEdit::Reworded { task, .. }
                         | PlanEdit::Withdrawn(task)
                         | PlanEdit::Ticked(task)
                         | PlanEdit::Reopened(task) => rename(task),

@@ -11,10 +11,13 @@ use crate::tasks::TaskFile;
 /// number is the same task; then by its id, or in a plan without ids by its
 /// title; then, without ids, by its place between the same neighbours. Of
 /// several that look alike, the one with the same name comes first, then
-/// whichever comes first in the file.
+/// whichever comes first in the file. One that is known to be gone takes the
+/// place of none that is not.
 pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usize>> {
     let mut search = Search {
         names: file.tasks.iter().map(crate::tasks::Task::name).collect(),
+        order: order(tasks),
+        present: tasks.iter().filter(|task| !task.is_removal()).count(),
         places: vec![None; tasks.len()],
         taken: vec![false; file.tasks.len()],
     };
@@ -34,8 +37,20 @@ pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usiz
     search.places
 }
 
+/// The tasks in the order in which they are looked for: those that are gone
+/// come last.
+fn order(tasks: &[OnRecord]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_key(|&at| tasks[at].is_removal());
+    order
+}
+
 struct Search {
     names: Vec<String>,
+    /// In which order the tasks are looked for.
+    order: Vec<usize>,
+    /// How many of them are not known to be gone.
+    present: usize,
     places: Vec<Option<usize>>,
     taken: Vec<bool>,
 }
@@ -50,7 +65,8 @@ impl Search {
     fn by_name(&mut self, tasks: &[OnRecord], fits: impl Fn(&OnRecord, usize) -> bool) {
         let names: HashMap<String, usize> =
             self.names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect();
-        for (at, on_record) in tasks.iter().enumerate() {
+        for at in self.order.clone() {
+            let on_record = &tasks[at];
             if self.places[at].is_none()
                 && let Some(&index) = names.get(&on_record.task.id)
                 && !self.taken[index]
@@ -75,9 +91,9 @@ impl Search {
                 free.entry(value).or_default().push(index);
             }
         }
-        for (at, task) in tasks.iter().enumerate() {
+        for at in self.order.clone() {
             if self.places[at].is_none()
-                && let Some(index) = free.get_mut(on_record(task)).and_then(Vec::pop)
+                && let Some(index) = free.get_mut(on_record(&tasks[at])).and_then(Vec::pop)
             {
                 self.take(at, index);
             }
@@ -87,23 +103,21 @@ impl Search {
     /// One that is missing and one that is new between the same neighbours are
     /// the same task with another title.
     fn by_neighbours(&mut self) {
+        let present = self.order[..self.present].to_vec();
         let mut at = 0;
-        while at < self.places.len() {
-            if self.places[at].is_some() {
+        while at < present.len() {
+            let place = |at: usize| self.places[present[at]];
+            if place(at).is_some() {
                 at += 1;
                 continue;
             }
-            let missing = self.places[at..]
-                .iter()
-                .position(Option::is_some)
-                .unwrap_or(self.places.len() - at);
-            let above = at.checked_sub(1).and_then(|above| self.places[above]);
-            let begin = above.map_or(0, |index| index + 1);
-            let end = self.places.get(at + missing).copied().flatten();
+            let missing = (at..present.len()).take_while(|&n| place(n).is_none()).count();
+            let begin = at.checked_sub(1).and_then(place).map_or(0, |index| index + 1);
+            let end = present.get(at + missing).and_then(|&below| self.places[below]);
             let end = end.unwrap_or(self.taken.len());
             let new: Vec<usize> = (begin..end).filter(|&index| !self.taken[index]).collect();
             if let ([index], 1) = (new.as_slice(), missing) {
-                self.take(at, *index);
+                self.take(present[at], *index);
             }
             at += missing;
         }

@@ -265,3 +265,44 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_task_whose_check_waits_is_followed_through_another_number_or_title() {
+    let without_ids = PLAN.replace("1.1 ", "").replace("1.2 ", "").replace("1.3 ", "");
+    for (plan, was, now) in [(PLAN, "1.2 b", "1.7 b"), (&without_ids, "] b", "] b, anew")] {
+        let mut records = vec![started(plan)];
+        let weak = plan.replace("`b`", "`true`");
+        and_so(&mut records, &weak, Some("1.1"));
+        let review = and_so(&mut records, &weak.replace(was, now), Some("1.1"));
+        assert!(matches!(&review.edits[..], [PlanEdit::Renamed { .. }, ..]), "{review:?}");
+        let ledger = Ledger::of(&records);
+        let task = ledger.tasks().iter().find(|task| task.task.title.starts_with('b')).unwrap();
+        assert_eq!(task.check.shown(), "`b`");
+        assert!(task.unconfirmed.is_some());
+    }
+}
+
+#[test]
+fn a_task_that_is_gone_takes_no_place_of_one_that_stays() {
+    let mut records = vec![started("- [ ] a\n- [ ] a\n- [ ] b\n")];
+    and_so(&mut records, "- [ ] a\n- [ ] b\n", Some("no.1"));
+    let again = and_so(&mut records, "- [ ] a\n- [ ] b\n", Some("no.1"));
+    assert_eq!(again, Review::default());
+    let review = and_so(&mut records, "- [ ] a, anew\n- [ ] b\n", Some("no.1"));
+    assert!(matches!(&review.edits[0], PlanEdit::Renamed { from, .. } if from.id == "no.1"));
+    assert_eq!(Ledger::of(&records).removals().count(), 1);
+}
+
+#[test]
+fn a_task_with_the_name_of_one_that_was_removed_inherits_nothing() {
+    let mut records = vec![started(PLAN), passed("1.2")];
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.3"));
+    let review = and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.2 c\n", Some("1.2"));
+    assert!(matches!(&review.edits[..], [PlanEdit::Renamed { .. }]), "{review:?}");
+    let ledger = Ledger::of(&records);
+    assert_eq!(ledger.task("1.2").unwrap().task.title, "c");
+    assert_eq!(ledger.task("1.2").unwrap().proof, None);
+    assert_eq!(ledger.tasks().len(), 2);
+    let is_of_another = |record: &Record| record.entry.task().is_some_and(|task| task.id == "1.2");
+    assert!(!records.iter().any(is_of_another));
+}

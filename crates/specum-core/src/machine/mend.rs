@@ -117,7 +117,7 @@ fn fix_block(file: &TaskFile<'_>, task: &Task, fix_id: &str, reason: &str) -> St
     );
     // A check that is no text would not be the same as text; the task itself is
     // checked again in any case.
-    let verify = String::from_utf8(file.verify_lines(task)).ok();
+    let verify = String::from_utf8(file.verify_lines(task)).ok().filter(|lines| !lines.is_empty());
     for lines in file.raw_field(task, "Files").into_iter().chain(verify) {
         block.push_str(lines.trim_end());
         block.push('\n');

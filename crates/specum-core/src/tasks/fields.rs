@@ -61,7 +61,8 @@ pub(super) fn parse(block: &[u8]) -> Fields {
 pub(super) fn raw(block: &[u8], name: &str) -> Option<String> {
     let items = items(line::lines(block).skip(1));
     let item = items.iter().find(|item| item.name.eq_ignore_ascii_case(name))?;
-    let end = item.below.last().map_or(item.line.end, |line| line.end);
+    // Prose behind it belongs to nobody.
+    let end = item.nested().last().map_or(item.line.end, |line| line.end);
     Some(line::readable(block[item.line.start..end].trim_ascii_end()))
 }
 

@@ -43,14 +43,11 @@ impl<'a> History<'a> {
     /// Why the last attempt at a task failed, and what its check printed; none
     /// if it passed since.
     pub fn last_failure(self, key: &TaskKey) -> Option<(Vec<String>, String)> {
-        self.0.iter().rev().find_map(|record| match &record.entry {
-            Entry::Failed { task, reasons, output, .. }
-            | Entry::SetAside { task, reasons, output, .. }
-                if task.id == key.id =>
-            {
+        self.about(key).find_map(|entry| match entry {
+            Entry::Failed { reasons, output, .. } | Entry::SetAside { reasons, output, .. } => {
                 Some(Some((reasons.clone(), output.clone())))
             }
-            Entry::Passed { task, .. } if task.id == key.id => Some(None),
+            Entry::Passed { .. } => Some(None),
             _ => None,
         })?
     }
@@ -58,13 +55,24 @@ impl<'a> History<'a> {
     /// The reference that holds what an attempt at a task had changed, unless
     /// the task has passed since.
     pub fn kept(self, key: &TaskKey) -> Option<&'a str> {
-        self.0.iter().rev().find_map(|record| match &record.entry {
-            Entry::Kept { task, reference, .. } if task.id == key.id => {
-                Some(Some(reference.as_str()))
-            }
-            Entry::Passed { task, .. } if task.id == key.id => Some(None),
+        self.about(key).find_map(|entry| match entry {
+            Entry::Kept { reference, .. } => Some(Some(reference.as_str())),
+            Entry::Passed { .. } => Some(None),
             _ => None,
         })?
+    }
+
+    /// The records about a task, the newest first. Nobody has followed the plan
+    /// from one loop to the next, so a task of an earlier one is the same only if
+    /// it has the same title too.
+    fn about(self, key: &TaskKey) -> impl Iterator<Item = &'a Entry> {
+        let mut is_earlier = false;
+        self.0.iter().rev().filter_map(move |record| {
+            is_earlier |= matches!(record.entry, Entry::Cancelled | Entry::Completed { .. });
+            let task = record.entry.task()?;
+            let is_same = if is_earlier { task == key } else { task.id == key.id };
+            is_same.then_some(&record.entry)
+        })
     }
 
     /// The attempts for which an agent was started whose work nobody got to

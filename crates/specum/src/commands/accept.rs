@@ -49,7 +49,8 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let settled = vec![on_record.task.id.clone()];
     let event = Event::Follow { renames: Vec::new(), settled };
     let step = machine::step(state, &file, event);
-    locked.write_step(Entry::Accepted { task: on_record.task.clone() }, &step)?;
+    let task = on_record.task.clone();
+    locked.write_step(Entry::Accepted { task }, &step)?;
     if args.json {
         print_json(&json!({"task": id, "state": "accepted"}))?;
         return Ok(exit::OK);

@@ -124,7 +124,10 @@ fn plan_change(edits: &[PlanEdit]) -> Option<String> {
             PlanEdit::Withdrawn(task) => Some(format!("{} is as it was on record", id(task))),
             PlanEdit::Ticked(task) => Some(format!("{} ticked by you, not checked", id(task))),
             PlanEdit::Reopened(task) => Some(format!("{} is to be done again", id(task))),
-            PlanEdit::Recorded(_) | PlanEdit::Renamed { .. } | PlanEdit::Removed(_) => None,
+            PlanEdit::Recorded(_)
+            | PlanEdit::Renamed { .. }
+            | PlanEdit::Reworded { .. }
+            | PlanEdit::Removed(_) => None,
         })
         .collect();
     (!told.is_empty()).then(|| told.join("; "))

@@ -90,4 +90,4 @@ mod verbs;
 mod run_limits;
 
 // The kernel in a simulated world.
-// mod simulation;
+mod simulation;

@@ -81,6 +81,7 @@ impl Disk {
     /// Reads the journal anew, as a new process does.
     pub(crate) fn read_again(&mut self) {
         self.records = journal::parse(&self.journal);
+        journal::follow_renames(&mut self.records, 0);
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<(), Died> {
@@ -123,7 +124,9 @@ impl Disk {
             return Err(Died { announced: torn + 1 >= line.len() });
         }
         self.journal.extend_from_slice(&line);
+        let known = self.records.len();
         self.records.extend(journal::parse(&line));
+        journal::follow_renames(&mut self.records, known);
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 
 use specum::attempt::History;
 use specum_core::agent;
-use specum_core::journal::{Changes, Entry};
-use specum_core::tasks::{Task, TaskEdit, TaskFile};
+use specum_core::journal::Entry;
 
+use super::plan::soul_of;
 use super::work::took_effect;
 use super::world::{Halt, World};
 
@@ -28,52 +28,13 @@ impl World {
         let unsettled = History(&self.disk.records).unsettled();
         for (opened, _) in unsettled {
             let (task, attempt) = (opened.key, opened.attempt);
-            self.record(Entry::Cleared { task, attempt })?;
+            let soul = soul_of(&task);
+            let written = self.record(Entry::Cleared { task, attempt });
+            if took_effect(&written) {
+                self.truth.tasks.at_work.remove(&soul);
+            }
+            written?;
         }
         Ok(())
-    }
-
-    /// Opens the boxes again that agents have ticked whom nobody got to judge.
-    pub(crate) fn take_back_ticks(&mut self) -> Result<(), Halt> {
-        self.lock()?;
-        if self.disk.state.is_none() {
-            return Ok(());
-        }
-        let text = self.disk.tasks.clone();
-        let file = TaskFile::scan(&text);
-        let history = History(&self.disk.records);
-        let mut ticked = Vec::new();
-        let mut moved = false;
-        for (opened, _) in history.unsettled() {
-            let ticks = self.disk.records.iter().rev().find_map(|record| match &record.entry {
-                Entry::Opened { task, attempt, ticks, .. }
-                    if task.id == opened.key.id && *attempt == opened.attempt =>
-                {
-                    Some(ticks.clone())
-                }
-                _ => None,
-            });
-            let passed = history.passed_since(&opened);
-            let since = file.ticked_since(&ticks.unwrap_or_default());
-            let mine = since.into_iter().filter(|task| !passed.contains(&task.name().as_str()));
-            ticked.extend(mine.map(Task::key));
-            moved |= self.truth.moved_at.is_some();
-        }
-        ticked.dedup();
-        if moved {
-            self.truth.rogues_are_found_out(true);
-        }
-        if ticked.is_empty() {
-            return Ok(());
-        }
-        let tasks = ticked.iter().map(|key| key.id.clone()).collect();
-        let edits = ticked.into_iter().map(TaskEdit::Untick).collect();
-        let changes = Changes { tasks: edits, ..Changes::default() };
-        let at = self.at();
-        let written = self.disk.write(&at, Entry::Unticked { tasks }, changes).map_err(Halt::from);
-        if took_effect(&written) {
-            self.truth.rogues_are_found_out(false);
-        }
-        written
     }
 }

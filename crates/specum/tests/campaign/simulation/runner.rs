@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use specum::attempt::Opened;
+use specum::attempt::{History, Opened};
 use specum_core::agent::{self, Report, Reset, Sign, Trouble};
 use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Due, Event, Start};
 use specum_core::run::{After, Choice, Patience, Run};
 use specum_core::state::{Owner, Process};
-use specum_core::tasks::{Task, TaskEdit, TaskFile};
+use specum_core::tasks::TaskFile;
 
 use super::agents::{Act, TEAMS, Worker};
-use super::work::{Ending, Next, took_effect};
+use super::plan::soul_of;
+use super::work::{Ending, Exam, Next, took_effect};
 use super::world::{Halt, World, promise};
 
 /// How long an agent may take here.
@@ -44,6 +45,8 @@ enum Stage {
     NeedsAgent,
     Running(Running),
     Answered(String, Act),
+    /// Its check has run.
+    Examined(String, Act, Exam),
     /// Passed beside the tree, waits for the others of its group.
     Ready(String, Act),
     Ended,
@@ -65,12 +68,9 @@ impl World {
         self.story("`specum run` starts".into());
         self.start(Start { owner, ..start.clone() })?;
         self.put_away()?;
-        let ticks = TaskFile::scan(&self.disk.tasks).ticks();
         let team = if self.fair { TEAMS[0] } else { self.chance.one_of(&TEAMS) };
         let agents: Vec<String> = team.iter().map(|&name| name.to_owned()).collect();
-        self.record(Entry::RunStarted { agents: agents.clone(), ticks })?;
-        // Whatever is ticked before anybody works counts as a person's.
-        self.truth.rogues_are_found_out(true);
+        self.record(Entry::RunStarted { agents: agents.clone() })?;
         self.runner = Some(Runner {
             run: Run::new(agents, PATIENCE),
             team,
@@ -142,7 +142,11 @@ impl World {
             Next::Complete => return Ok(Some(Outcome::Complete)),
             Next::NoLoop => return Ok(Some(Outcome::Cancelled)),
             Next::Wait(Due::Blocked(why)) => return Ok(Some(Outcome::Blocked { why })),
-            Next::Wait(Due::Paused) => return Ok(Some(Outcome::Paused)),
+            Next::Wait(Due::Paused(_)) => return Ok(Some(Outcome::Paused)),
+            Next::Wait(Due::Waits(questions)) => {
+                let why = questions.join("; ");
+                return Ok(Some(Outcome::Waits { why }));
+            }
             Next::Wait(due) => return Ok(Some(Outcome::Capped { why: format!("{due:?}") })),
         };
         let job = |opened| Job { opened, stage: Stage::NeedsAgent };
@@ -171,7 +175,8 @@ impl World {
                     Ok(None)
                 }
             }
-            Stage::Answered(..) => self.judge(runner, slot),
+            Stage::Answered(..) => self.check(runner, slot),
+            Stage::Examined(..) => self.judge(runner, slot),
             Stage::Ready(..) | Stage::Ended => Ok(None),
         }
     }
@@ -210,41 +215,20 @@ impl World {
             (runner.jobs[slot].opened.key.clone(), runner.jobs[slot].opened.attempt);
         let beside = runner.jobs.len() > 1;
         let name = runner.team[agent];
-        self.record(Entry::Launched { task: key.clone(), attempt, agent: name.into(), beside })?;
+        let launched = Entry::Launched { task: key.clone(), attempt, agent: name.into(), beside };
+        let written = self.record(launched);
+        if took_effect(&written) {
+            self.truth.tasks.at_work.insert(soul_of(&key));
+        }
+        written?;
         let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
         self.story(format!("{name} works {}: {act:?}", key.id));
         runner.run.started(slot, agent, now);
         let worker = Worker::new(name, act);
         let running = Running { worker, agent, started: now, last_sign: now, tools: 0 };
         runner.jobs[slot].stage = Stage::Running(running);
-        if !beside {
-            self.agent_ticks_by_itself();
-        }
+        self.agent_meddles("the agent")?;
         Ok(None)
-    }
-
-    /// Agents are told not to, and do it nevertheless.
-    pub(crate) fn agent_ticks_by_itself(&mut self) {
-        if self.fair || !self.chance.once_in(8) {
-            return;
-        }
-        let text = self.disk.tasks.clone();
-        let file = TaskFile::scan(&text);
-        let open: Vec<&Task> = file.open().collect();
-        if open.is_empty() {
-            return;
-        }
-        let task = self.chance.one_of(&open);
-        self.story(format!("the agent ticks {} by itself", task.name()));
-        // A box that was ticked when the attempt began, and is ticked when it
-        // ends, tells nobody that it was open in between.
-        let is_back = self.truth.reopened.get(&task.name()).is_some_and(|at| {
-            let since = self.disk.records.iter().skip(*at);
-            !since.into_iter().any(|record| matches!(record.entry, Entry::Opened { .. }))
-        });
-        let known = if is_back { &mut self.truth.by_person } else { &mut self.truth.rogue };
-        known.insert(task.name());
-        self.disk.tasks = TaskEdit::Tick(task.key()).apply(&text);
     }
 
     fn agent_goes_on(&mut self, runner: &mut Runner, slot: usize, now: u64) {
@@ -402,20 +386,31 @@ impl World {
         written
     }
 
+    /// Runs the check. Whatever may happen meanwhile, happens behind it.
+    fn check(&mut self, runner: &mut Runner, slot: usize) -> Result<Option<Outcome>, Halt> {
+        let job = &mut runner.jobs[slot];
+        let stage = std::mem::replace(&mut job.stage, Stage::Ended);
+        let Stage::Answered(said, act) = stage else { return Ok(None) };
+        let exam = self.examine(&job.opened, act)?;
+        job.stage = Stage::Examined(said, act, exam);
+        Ok(None)
+    }
+
     fn judge(&mut self, runner: &mut Runner, slot: usize) -> Result<Option<Outcome>, Halt> {
         let beside = runner.jobs.len() > 1;
         let job = &mut runner.jobs[slot];
         let stage = std::mem::replace(&mut job.stage, Stage::Ended);
-        let Stage::Answered(said, act) = stage else { return Ok(None) };
+        let Stage::Examined(said, act, exam) = stage else { return Ok(None) };
         let opened = job.opened.clone();
         if beside && act == Act::Good {
-            let (task, attempt) = (opened.key.clone(), opened.attempt);
-            let commit = "w".to_owned();
+            self.lock()?;
+            let task = History(&self.disk.records).key_now(&opened);
+            let (attempt, commit) = (opened.attempt, "w".to_owned());
             self.record(Entry::Ready { task, attempt, result: said.clone(), commit })?;
             runner.jobs[slot].stage = Stage::Ready(said, act);
             return Ok(None);
         }
-        self.end(&opened, &Ending::Judged { said: &said, act })?;
+        self.end(&opened, &Ending::Judged { said: &said, act, exam })?;
         Ok(None)
     }
 
@@ -427,7 +422,8 @@ impl World {
         let Stage::Ready(said, act) = stage else { return Ok(None) };
         let opened = runner.jobs[slot].opened.clone();
         let conflict = !self.fair && self.chance.once_in(4);
-        self.end(&opened, &Ending::OnTop { said: &said, act, conflict })?;
+        let exam = self.examine(&opened, act)?;
+        self.end(&opened, &Ending::OnTop { said: &said, act, exam, conflict })?;
         Ok(None)
     }
 
@@ -445,16 +441,22 @@ impl World {
         self.put_away()?;
         self.lock()?;
         let entry = Entry::RunEnded { outcome: outcome.to_string(), millis: now };
-        match self.state().filter(|state| {
+        let mine = self.state().filter(|state| {
             matches!(&state.owner, Some(Owner::Runner { process }) if *process == runner.process)
-        }) {
+        });
+        let written = match mine {
             Some(state) => {
                 let text = self.disk.tasks.clone();
                 let event = Event::Release { millis: now - runner.charged_until };
                 self.write(entry, &machine::step(&state, &TaskFile::scan(&text), event))
             }
             None => self.record(entry),
+        };
+        if took_effect(&written) {
+            self.living = None;
+            self.truth.tasks.at_work.clear();
         }
+        written
     }
 }
 

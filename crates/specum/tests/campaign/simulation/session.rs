@@ -1,33 +1,57 @@
-//! A session of a host: it asks what is due, works, and wants to stop. The Stop
-//! hook sends it back or lets it go.
+//! A session of a host: its coordinator asks what is due, calls executors, and
+//! wants to stop. The Stop hook sends it back or lets it go.
 
-use specum::attempt::Opened;
+use specum::attempt::{self, History, Opened};
 use specum_core::guard::{self, Memory};
 use specum_core::hook::{Input, Output};
-use specum_core::machine::Start;
+use specum_core::journal::{Changes, Entry, StateChange};
+use specum_core::ledger::Ledger;
+use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::plan::Unit;
 use specum_core::prompt::Spec;
 use specum_core::state::State;
-use specum_core::stop::{self, Scene};
-use specum_core::tasks::TaskFile;
+use specum_core::stop::{self, Scene, Stake};
+use specum_core::tasks::{TaskEdit, TaskFile};
 
 use super::agents::Act;
-use super::work::{Ending, Next};
+use super::plan::soul_of;
+use super::work::{Ending, Next, Outcome, took_effect};
 use super::world::{Halt, World, promise};
 
 /// More blocks in a row without anything having moved are a loop without end.
 const MOST_BLOCKS: u32 = guard::MAX_UNMOVED_BLOCKS + guard::MAX_CORRUPT_BLOCKS + 1;
+/// How often one attempt may be given out without a verdict.
+const MAX_DELEGATIONS: usize = 4;
 
 pub(crate) struct Session {
     id: String,
-    /// What it was given and has not finished.
-    open: Vec<Opened>,
+    /// The calls whose executors are at work.
+    calls: Vec<Call>,
+    /// How many calls it has made.
+    made: u32,
+    /// Whether a person has opened the turn with words of their own.
+    is_a_persons_turn: bool,
     /// Whether the turn goes on because a hook blocked a stop.
     sent_back: bool,
     /// Blocks since something moved.
     blocks: u32,
     /// What stood when it was last blocked.
     seen: Option<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+struct Call {
+    opened: Opened,
+    tool_use_id: String,
+    /// A person who resumes a loop says that nobody is at work.
+    is_disowned: bool,
+}
+
+impl Session {
+    /// A person lets the loop go on: calls that do not come back are forgotten.
+    pub(crate) fn disown_calls(&mut self) {
+        self.calls.iter_mut().for_each(|call| call.is_disowned = true);
+    }
 }
 
 impl World {
@@ -37,47 +61,238 @@ impl World {
         let owner = Some(Owner::Session { session_id: id.clone(), process: None, seen: None });
         self.story(format!("session {id} starts"));
         self.start(Start { owner, ..start.clone() })?;
-        self.session =
-            Some(Session { id, open: Vec::new(), sent_back: false, blocks: 0, seen: None });
+        self.session = Some(Session {
+            id,
+            calls: Vec::new(),
+            made: 0,
+            is_a_persons_turn: false,
+            sent_back: false,
+            blocks: 0,
+            seen: None,
+        });
+        Ok(())
+    }
+
+    /// The terminal is closed: the host tells so, or is killed.
+    pub(crate) fn terminal_is_closed(&mut self) -> Result<(), Halt> {
+        let Some(session) = self.session.take() else { return Ok(()) };
+        if self.chance.once_in(2) {
+            self.story(format!("session {} is killed", session.id));
+            self.living = None;
+            self.truth.tasks.holder_is_gone();
+            return Ok(());
+        }
+        self.session_ends(&session.id)
+    }
+
+    /// `specum hook session-end`.
+    fn session_ends(&mut self, id: &str) -> Result<(), Halt> {
+        self.story(format!("session {id} ends"));
+        self.disk.memory = None;
+        let reviewed = self.enter()?;
+        let owns = |owner: &Owner| owner.is_session(id);
+        if let Some(mut state) =
+            reviewed.state.filter(|state| state.owner.as_ref().is_some_and(owns))
+        {
+            state.owner = None;
+            let state = StateChange::Write(state.to_object());
+            let changes = Changes { state, ..Changes::default() };
+            let at = self.at();
+            let entry = Entry::Released { session: id.to_owned() };
+            let written = self.disk.write(&at, entry, changes).map_err(Halt::from);
+            if took_effect(&written) {
+                self.truth.tasks.at_work.clear();
+            }
+            written?;
+        }
+        self.living = None;
+        self.truth.tasks.holder_is_gone();
         Ok(())
     }
 
     /// One step of the session.
     pub(crate) fn session_goes_on(&mut self) -> Result<(), Halt> {
         let Some(mut session) = self.session.take() else { return Ok(()) };
-        let goes_on = match self.chance.below(4) {
-            0 | 1 if !session.open.is_empty() => self.finish(&mut session)?,
-            0..3 => self.ask_what_is_due(&mut session)?,
+        self.agent_meddles("the coordinator")?;
+        let goes_on = match self.chance.below(5) {
+            0 | 1 if !session.calls.is_empty() => self.a_call_ends(&mut session)?,
+            0..4 => self.calls(&mut session)?,
             _ => self.wants_to_stop(&mut session)?,
         };
-        if goes_on {
-            self.session = Some(session);
+        match goes_on {
+            true => self.session = Some(session),
+            false => self.session_ends(&session.id)?,
         }
         Ok(())
     }
 
-    fn ask_what_is_due(&mut self, session: &mut Session) -> Result<bool, Halt> {
-        // Whoever owns the spec is asked in the product; here it is the session.
-        match self.open()? {
-            Next::Work(opened) => {
-                session.open = opened;
-                Ok(true)
-            }
-            Next::Wait(_) | Next::Complete | Next::NoLoop => self.wants_to_stop(session),
+    /// The coordinator asks what is due and calls an executor for it.
+    fn calls(&mut self, session: &mut Session) -> Result<bool, Halt> {
+        self.judge_reported()?;
+        let due = match self.open()? {
+            Next::Work(due) => due,
+            Next::Wait(_) | Next::Complete | Next::NoLoop => return self.wants_to_stop(session),
+        };
+        let history = History(&self.disk.records);
+        let due: Vec<Opened> =
+            due.into_iter().filter(|opened| history.reported(opened).is_none()).collect();
+        if due.is_empty() {
+            return Ok(true);
         }
+        let opened =
+            due[self.chance.below(u32::try_from(due.len()).expect("few")) as usize].clone();
+        if History(&self.disk.records).delegations(&opened) >= MAX_DELEGATIONS {
+            self.given_out_in_vain(&opened)?;
+            return Ok(true);
+        }
+        let soul = soul_of(&opened.key);
+        let is_it = |call: &Call| !call.is_disowned && soul_of(&call.opened.key) == soul;
+        let is_worked = session.calls.iter().any(is_it);
+        let calls = History(&self.disk.records).calls_at_work();
+        let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
+        promise!(is_refused || !is_worked, "two executors work on {soul}");
+        if is_refused {
+            // Of a call that a person broke off the host tells nobody, until
+            // somebody types something.
+            if !is_worked {
+                self.person_types(session)?;
+            }
+            return Ok(true);
+        }
+        session.made += 1;
+        session.is_a_persons_turn = false;
+        let tool_use_id = format!("{}-{}", session.id, session.made);
+        self.story(format!("the coordinator calls {}", opened.key.id));
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let entry = Entry::Delegated { task, attempt, tool_use_id: tool_use_id.clone() };
+        let written = self.record(entry);
+        if took_effect(&written) {
+            self.truth.tasks.at_work.insert(soul);
+        }
+        written?;
+        session.calls.push(Call { opened, tool_use_id, is_disowned: false });
+        self.agent_meddles("the executor")?;
+        Ok(true)
     }
 
-    fn finish(&mut self, session: &mut Session) -> Result<bool, Halt> {
-        let opened = session.open.remove(0);
+    /// A task was given out again and again, and nobody came back.
+    fn given_out_in_vain(&mut self, opened: &Opened) -> Result<(), Halt> {
+        self.judge_finished()?;
+        let why = Some(format!("task {} never came back", opened.key.id));
+        self.happen(Event::Pause { why: why.clone() }, Entry::Paused { why })
+    }
+
+    /// Something is typed: no call is under way any more.
+    fn person_types(&mut self, session: &mut Session) -> Result<(), Halt> {
+        self.story("a person types something".into());
+        session.is_a_persons_turn = true;
+        session.sent_back = false;
+        session.calls.clear();
+        self.lock()?;
+        let calls: Vec<_> = History(&self.disk.records)
+            .calls_at_work()
+            .iter()
+            .map(|call| (call.task.clone(), call.tool_use_id.to_owned()))
+            .collect();
+        for (task, tool_use_id) in calls {
+            self.record(Entry::Returned { task, tool_use_id })?;
+        }
+        Ok(())
+    }
+
+    /// A call comes back, or does not.
+    fn a_call_ends(&mut self, session: &mut Session) -> Result<bool, Halt> {
+        let at = self.chance.below(u32::try_from(session.calls.len()).expect("few")) as usize;
+        let call = session.calls.remove(at);
+        if !self.fair && self.chance.once_in(6) {
+            self.story(format!("the call for {} is lost", call.opened.key.id));
+            self.lock()?;
+            let calls = History(&self.disk.records).calls_at_work();
+            let lost = calls.iter().find(|at_work| at_work.tool_use_id == call.tool_use_id);
+            let lost = lost.map(|lost| (lost.task.clone(), lost.tool_use_id.to_owned()));
+            // Sometimes the host tells, sometimes nobody does.
+            if let Some((task, tool_use_id)) = lost.filter(|_| self.chance.once_in(2)) {
+                self.record(Entry::Returned { task, tool_use_id })?;
+            }
+            return Ok(true);
+        }
         let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
-        let word = opened.role.signal();
-        let said = match act {
-            Act::Good | Act::FalseClaim => format!("done\n\n{word}\n"),
-            Act::Contradiction => format!("It requires manual work.\n\n{word}\n"),
-            _ => "I could not.".to_owned(),
-        };
-        self.end(&opened, &Ending::Judged { said: &said, act })?;
+        if self.executor_ends(&call.opened, act)? {
+            session.calls.push(call);
+        }
         Ok(true)
+    }
+
+    /// `specum hook subagent-stop`: whether the executor is sent back.
+    fn executor_ends(&mut self, opened: &Opened, act: Act) -> Result<bool, Halt> {
+        self.lock()?;
+        let Some(state) = self.state() else { return Ok(false) };
+        let mut opened = opened.clone();
+        opened.key = History(&self.disk.records).key_now(&opened);
+        let now = attempt::open_attempt(&self.disk.records, &opened.key);
+        if now.is_none_or(|now| now.attempt != opened.attempt) {
+            return Ok(false);
+        }
+        let said = said(&opened, act);
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        self.record(Entry::Reported { task, attempt, result: said.clone() })?;
+        self.acts.insert(soul_of(&opened.key), act);
+        if state.parallel_group.is_some() {
+            self.judge_reported()?;
+            return Ok(false);
+        }
+        let exam = self.examine(&opened, act)?;
+        let ended = self.end(&opened, &Ending::Executor { said: &said, act, exam })?;
+        Ok(ended == Outcome::SentBack)
+    }
+
+    /// Judges the attempts that have reported: once the last of a batch has, or
+    /// when the judge before was cut off.
+    fn judge_reported(&mut self) -> Result<(), Halt> {
+        let Some(state) = self.enter()?.state else { return Ok(()) };
+        let text = self.disk.tasks.clone();
+        let file = TaskFile::scan(&text);
+        let open: Vec<Opened> = match machine::unit(&state, &file, &self.scope()) {
+            Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
+                let key = file.tasks[index].key();
+                attempt::open_attempt(&self.disk.records, &key).into_iter().collect()
+            }
+            _ => self.running(&state, &file),
+        };
+        let history = History(&self.disk.records);
+        let reports: Option<Vec<(Opened, String)>> = open
+            .into_iter()
+            .map(|opened| history.reported(&opened).map(|result| (opened, result)))
+            .collect();
+        for (opened, said) in reports.unwrap_or_default() {
+            self.judge_report(&opened, &said)?;
+        }
+        Ok(())
+    }
+
+    /// Judges those that have reported, although others will not.
+    fn judge_finished(&mut self) -> Result<(), Halt> {
+        let Some(state) = self.enter()?.state else { return Ok(()) };
+        let text = self.disk.tasks.clone();
+        for opened in self.running(&state, &TaskFile::scan(&text)) {
+            if let Some(said) = History(&self.disk.records).reported(&opened) {
+                self.judge_report(&opened, &said)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_report(&mut self, opened: &Opened, said: &str) -> Result<(), Halt> {
+        self.complete_commits()?;
+        let act = self.acts.get(&soul_of(&opened.key)).copied().unwrap_or(Act::Death);
+        let exam = self.examine(opened, act)?;
+        self.end(opened, &Ending::Judged { said, act, exam })?;
+        Ok(())
+    }
+
+    fn running(&self, state: &State, file: &TaskFile<'_>) -> Vec<Opened> {
+        let pending = attempt::pending(state, file, &self.disk.records);
+        pending.into_iter().filter_map(|(_, opened)| opened).collect()
     }
 
     /// Whether the session goes on.
@@ -87,19 +302,22 @@ impl World {
             session.blocks = 0;
         }
         let claims = self.chance.once_in(4);
-        let output = self.stop(&session.id, session.sent_back, claims, true)?;
+        let stake = if session.is_a_persons_turn { Stake::PersonsTurn } else { Stake::Asked };
+        let output = self.stop(&session.id, session.sent_back, claims, stake)?;
         promise!(
-            self.stop("somebody else", true, false, false)? == Output::Silent,
+            self.stop("somebody else", true, false, Stake::None)? == Output::Silent,
             "a session that has nothing to do with the spec is held"
         );
         if !matches!(output, Output::Block { .. }) {
             self.story(format!("session {} stops", session.id));
             return Ok(false);
         }
+        promise!(!session.is_a_persons_turn, "a person's own turn may not end");
         session.blocks += 1;
         promise!(session.blocks <= MOST_BLOCKS, "a session that is stuck is not let go");
         session.sent_back = true;
         let done = TaskFile::scan(&self.disk.tasks).open().next().is_none();
+        let done = done && self.truth.tasks.rogue.is_empty();
         // An index behind the boxes sends the session to `specum next` once more,
         // which ends the loop; so does a state that cannot be read.
         let has_ended =
@@ -107,25 +325,15 @@ impl World {
         promise!(!done || !has_ended, "every box is ticked, and the session may not stop");
         // A person may type something, which begins another turn.
         if self.chance.once_in(5) {
-            session.sent_back = false;
+            self.person_types(session)?;
         }
         Ok(true)
     }
 
     /// What the Stop hook says, and what it remembers.
-    fn stop(
-        &mut self,
-        id: &str,
-        active: bool,
-        claims: bool,
-        is_owner: bool,
-    ) -> Result<Output, Halt> {
+    fn stop(&mut self, id: &str, active: bool, claims: bool, stake: Stake) -> Result<Output, Halt> {
         let Some(bytes) = &self.disk.state else { return Ok(Output::Silent) };
         let state = State::parse(bytes);
-        if state.is_err() && !is_owner {
-            // Nobody knows who owns what cannot be read, but for the memory.
-            return Ok(Output::Silent);
-        }
         let message = if claims { "ALL_TASKS_COMPLETE" } else { "so far" };
         let input = Input {
             cwd: "/p".into(),
@@ -135,7 +343,9 @@ impl World {
             ..Input::default()
         };
         let memory = self.disk.memory.as_deref().map(Memory::parse).unwrap_or_default();
-        let tasks = TaskFile::scan(&self.disk.tasks);
+        let as_written = state.as_ref().ok().and_then(|state| state.ticks.clone());
+        let (text, questions) = self.proved(as_written.as_deref());
+        let tasks = TaskFile::scan(&text);
         let holder = Holder::of(state.as_ref().ok(), &memory, Asker::Session(id), |_| true);
         let decision = stop::decide(&Scene {
             input: &input,
@@ -148,6 +358,8 @@ impl World {
             now: "2026-01-01T00:00:00Z",
             holder: &holder,
             max_parallel: self.max_parallel,
+            stake,
+            questions: &questions,
         });
         let blocks = matches!(decision.output, Output::Block { .. });
         promise!(!blocks || decision.memory.is_some(), "a block that nobody remembers");
@@ -156,5 +368,28 @@ impl World {
             self.disk.memory = Some(memory.render());
         }
         Ok(decision.output)
+    }
+
+    /// The plan as it counts for the Stop hook, and what waits for a person.
+    fn proved(&self, as_written: Option<&str>) -> (Vec<u8>, Vec<String>) {
+        let text = self.disk.tasks.clone();
+        let file = TaskFile::scan(&text);
+        if file.open().next().is_some() && as_written == Some(file.ticks().as_str()) {
+            return (text, Vec::new());
+        }
+        let ledger = Ledger::of(&self.disk.records);
+        let unproved: Vec<TaskEdit> =
+            ledger.unproved(&file).into_iter().map(TaskEdit::Untick).collect();
+        (TaskEdit::apply_all(&unproved, &text), ledger.questions().collect())
+    }
+}
+
+/// What an executor says at its end.
+fn said(opened: &Opened, act: Act) -> String {
+    let word = opened.role.signal();
+    match act {
+        Act::Good | Act::FalseClaim => format!("done\n\n{word}\n"),
+        Act::Contradiction => format!("It requires manual work.\n\n{word}\n"),
+        _ => "I could not.".to_owned(),
     }
 }

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use specum_core::journal;
+use specum_core::journal::{self, Entry};
 use specum_core::machine::{Effect, Step};
 use specum_core::state::{State, Status};
 use specum_core::summary::{AttemptResult, Standing, Summary};
 use specum_core::tasks::{Task, TaskEdit, TaskFile};
 
+use super::known::Tasks;
+use super::plan::{soul, soul_of};
 use super::world::{Halt, World, promise};
 
 /// How often the story is told, by the length of the journal.
@@ -23,24 +25,19 @@ pub(crate) enum End {
     Cancelled,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Truth {
-    /// What people have written, every box open and without fix tasks.
+    /// The plan as it is written, every box open and without fix tasks.
     pub(crate) plan: Vec<u8>,
+    /// What is true about its tasks.
+    pub(crate) tasks: Tasks,
     /// The fix tasks that were made.
     pub(crate) fixes: BTreeSet<String>,
-    /// Tasks whose work was good when it was judged.
-    pub(crate) earned: BTreeSet<String>,
-    /// Tasks that a person has ticked, or accepted as they stood.
-    pub(crate) by_person: BTreeSet<String>,
-    /// Boxes that agents have ticked by themselves, until somebody judges them.
-    pub(crate) rogue: BTreeSet<String>,
-    /// Boxes that a person has opened again, and how many records there were.
-    pub(crate) reopened: BTreeMap<String, usize>,
-    /// How many tasks a person has added.
-    pub(crate) added: u32,
-    /// How many records there were when a person last moved tasks.
-    pub(crate) moved_at: Option<usize>,
+    /// How many tasks there have ever been.
+    pub(crate) numbers: u32,
+    /// Whether the plan was edited since somebody last compared it with the
+    /// record, and how.
+    pub(crate) edited: Edited,
     /// What the loop must have counted.
     pub(crate) iterations: u64,
     /// What it must have spent.
@@ -53,100 +50,110 @@ pub(crate) struct Truth {
     pub(crate) foreign: Option<u64>,
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    pub(crate) waited: u64,
     pub(crate) completed: u64,
+}
+
+/// How a plan was edited since somebody last looked.
+///
+/// Some edits at once cannot be followed by anybody: who renumbers a task and
+/// rewrites it has written another one. The simulation makes no such edits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Edited(u8);
+
+impl Edited {
+    /// Not at all.
+    pub(crate) const NO: Edited = Edited(0);
+    /// Tasks came or moved.
+    pub(crate) const PLACES: Edited = Edited(1);
+    /// Tasks went.
+    pub(crate) const REMOVED: Edited = Edited(2);
+    /// Tasks were rewritten: their names, or their titles, tell.
+    pub(crate) const WORDS: Edited = Edited(4);
+    /// Tasks were numbered anew: their text tells.
+    pub(crate) const NUMBERS: Edited = Edited(8);
+    /// A title was rewritten where titles are all there is: only the neighbours
+    /// tell.
+    pub(crate) const TITLE: Edited = Edited(16);
+
+    /// This and another edit at once, if anybody can follow them.
+    pub(crate) fn with(self, other: Edited) -> Option<Edited> {
+        let both = Edited(self.0 | other.0);
+        let has = |edit: Edited| both.0 & edit.0 != 0;
+        // A number that was another's, with other words behind it, is the other
+        // one rewritten.
+        let is_rewritten = has(Self::NUMBERS) && (has(Self::WORDS) || has(Self::REMOVED));
+        let is_retitled = has(Self::TITLE) && (self != Self::NO || other != Self::TITLE);
+        (self == both && other == Self::NO || !is_rewritten && !is_retitled).then_some(both)
+    }
 }
 
 impl Truth {
     pub(crate) fn of(tasks: &[u8]) -> Truth {
-        let mut truth = Truth {
-            plan: Vec::new(),
-            fixes: BTreeSet::new(),
-            earned: BTreeSet::new(),
-            by_person: BTreeSet::new(),
-            rogue: BTreeSet::new(),
-            reopened: BTreeMap::new(),
-            added: 0,
-            moved_at: None,
-            iterations: 1,
-            tokens: 0,
-            verdicts: BTreeMap::new(),
-            end: None,
-            foreign: None,
-            passed: 0,
-            failed: 0,
-            completed: 0,
-        };
-        truth.person_has_edited(tasks);
-        truth.accept_ticks(tasks);
+        let numbers = u32::try_from(TaskFile::scan(tasks).tasks.len()).expect("a few tasks");
+        let mut truth = Truth { numbers, iterations: 1, ..Truth::default() };
+        truth.plan_is(tasks);
+        truth.tasks.begin(&TaskFile::scan(tasks));
         truth
     }
 
-    /// A person has changed the plan: this is how it is meant from now on.
-    pub(crate) fn person_has_edited(&mut self, tasks: &[u8]) {
+    /// Somebody has changed the plan: this is how it reads from now on.
+    pub(crate) fn plan_is(&mut self, tasks: &[u8]) {
         self.plan = self.bare(tasks);
     }
 
-    /// A person has a task of their own, or opens it again: nothing that was
-    /// known of its box counts any more.
-    pub(crate) fn forget(&mut self, id: &str) {
-        self.earned.remove(id);
-        self.by_person.remove(id);
-        self.rogue.remove(id);
-    }
-
-    /// A person takes the boxes as they stand.
-    pub(crate) fn accept_ticks(&mut self, tasks: &[u8]) {
-        let file = TaskFile::scan(tasks);
-        self.by_person.extend(file.tasks.iter().filter(|task| task.done).map(Task::name));
-    }
-
-    /// Whoever ticked by themselves is found out, unless a person has moved the
-    /// tasks meanwhile: then nobody can tell whose ticks they are.
-    pub(crate) fn rogues_are_found_out(&mut self, plan_has_moved: bool) {
-        let rogue = std::mem::take(&mut self.rogue);
-        if plan_has_moved {
-            self.by_person.extend(rogue);
-        }
-    }
-
     /// A verdict was written.
-    pub(crate) fn verdict(&mut self, id: &str, result: AttemptResult, step: &Step) {
+    pub(crate) fn verdict(&mut self, soul: &str, result: AttemptResult, step: &Step) {
         self.iterations += 1;
+        self.tasks.at_work.remove(soul);
         match result {
             AttemptResult::Passed => {
                 self.passed += 1;
-                self.earned.insert(id.to_owned());
+                self.tasks.rogue.remove(soul);
+                self.tasks.earned.insert(soul.to_owned());
+            }
+            AttemptResult::Waits => {
+                self.waited += 1;
+                self.tasks.forget_tick(soul);
             }
             _ => {
                 self.failed += 1;
-                self.earned.remove(id);
-                self.by_person.remove(id);
+                *self.tasks.failed.entry(soul.to_owned()).or_default() += 1;
+                self.tasks.forget_tick(soul);
             }
         }
-        self.verdicts.entry(id.to_owned()).or_default().push(result);
+        self.verdicts.entry(soul.to_owned()).or_default().push(result);
         self.learn_fixes(step);
     }
 
+    /// An attempt has ended whose task is gone.
+    pub(crate) fn lost_with_its_task(&mut self, soul: &str) {
+        self.tasks.at_work.remove(soul);
+        self.waited += 1;
+        self.verdicts.entry(soul.to_owned()).or_default().push(AttemptResult::Waits);
+    }
+
     /// A pass was taken back because its work could not be committed.
-    pub(crate) fn taken_back(&mut self, id: &str, step: &Step) {
-        self.earned.remove(id);
-        self.by_person.remove(id);
-        self.commit_lost(id);
+    pub(crate) fn taken_back(&mut self, soul: &str, step: &Step) {
+        *self.tasks.failed.entry(soul.to_owned()).or_default() += 1;
+        self.tasks.forget_tick(soul);
+        self.commit_lost(soul);
         self.learn_fixes(step);
     }
 
     /// A pass could not be committed, and nothing is left to be opened again.
-    pub(crate) fn commit_lost(&mut self, id: &str) {
-        if let Some(last) = self.verdicts.get_mut(id).and_then(|verdicts| verdicts.last_mut()) {
+    pub(crate) fn commit_lost(&mut self, soul: &str) {
+        if let Some(last) = self.verdicts.get_mut(soul).and_then(|verdicts| verdicts.last_mut()) {
             *last = AttemptResult::Failed;
         }
     }
 
-    /// Fix tasks are no task of a person.
+    /// Fix tasks are no task of a person, and on record at once.
     pub(crate) fn learn_fixes(&mut self, step: &Step) {
         for effect in &step.effects {
-            if let Effect::Edit(TaskEdit::InsertAfter { id, .. }) = effect {
+            if let Effect::Edit(TaskEdit::InsertAfter { id, block, .. }) = effect {
                 self.fixes.insert(id.clone());
+                self.tasks.add(&TaskFile::scan(block.as_bytes()));
             }
         }
     }
@@ -158,12 +165,21 @@ impl Truth {
         self.tokens = 0;
         self.foreign = None;
         self.completed += u64::from(end == End::Completed);
+        // Whoever starts anew takes the boxes as they stand.
+        let Tasks { earned, by_person, rogue, .. } = &mut self.tasks;
+        by_person.append(earned);
+        by_person.append(rogue);
+        self.tasks.at_work.clear();
     }
 
     /// A loop begins, or goes on.
-    pub(crate) fn started(&mut self) {
+    pub(crate) fn started(&mut self, is_new: bool, file: &TaskFile<'_>) {
         if self.end.take().is_some() {
             self.verdicts.clear();
+        }
+        if is_new {
+            self.tasks.begin(file);
+            self.edited = Edited::NO;
         }
     }
 
@@ -176,10 +192,8 @@ impl Truth {
             bare.extend_from_slice(&tasks[at..task.block.start]);
             at = task.block.end;
             if !task.id.as_ref().is_some_and(|id| self.fixes.contains(id)) {
-                let mark = file.set_mark(task, false);
-                bare.extend_from_slice(&tasks[task.block.start..mark.range.start]);
-                bare.extend_from_slice(&mark.with);
-                bare.extend_from_slice(&tasks[mark.range.end..task.block.end]);
+                let block = String::from_utf8_lossy(file.block(task));
+                bare.extend_from_slice(block.replace("- [x]", "- [ ]").as_bytes());
             }
         }
         bare.extend_from_slice(&tasks[at..]);
@@ -219,18 +233,17 @@ impl World {
     }
 
     fn ticks_are_earned(&self, file: &TaskFile<'_>) -> Result<(), Halt> {
-        let truth = &self.truth;
+        let tasks = &self.truth.tasks;
         for task in &file.tasks {
-            let name = task.name();
-            let earned = truth.earned.contains(&name);
-            if task.done {
-                let known = earned || truth.by_person.contains(&name);
-                promise!(
-                    known || truth.rogue.contains(&name),
-                    "{name} is ticked, and nobody has found it good"
-                );
-            }
-            promise!(task.done || !earned, "{name} has passed, and its box is open");
+            let (name, soul) = (task.name(), soul(task));
+            promise!(
+                !task.done || tasks.is_proved(&soul) || tasks.rogue.contains(&soul),
+                "{name} is ticked, and nobody has found it good"
+            );
+            promise!(
+                task.done || !tasks.is_proved(&soul),
+                "{name} was rightly ticked, and its box is open"
+            );
         }
         Ok(())
     }
@@ -258,9 +271,48 @@ impl World {
                 state.max_task_iterations
             );
         }
+        self.nothing_is_inherited(state, file)?;
         if let Some(foreign) = self.truth.foreign.filter(|foreign| *foreign != u64::MAX) {
             let found = state.to_object().get("x-other").and_then(serde_json::Value::as_u64);
             promise!(found == Some(foreign), "another program's field is lost");
+        }
+        Ok(())
+    }
+
+    /// No task has failures that another one made. What the state calls by a name
+    /// can be told only as long as nobody has given the name to another.
+    fn nothing_is_inherited(&self, state: &State, file: &TaskFile<'_>) -> Result<(), Halt> {
+        if self.truth.edited != Edited::NO {
+            return Ok(());
+        }
+        for result in state.task_results.values().filter(|r| r.status == Status::Failed) {
+            let Some(task) = file.tasks.iter().find(|task| task.name() == result.id) else {
+                continue;
+            };
+            let failed = self.truth.tasks.failed.get(&soul(task)).copied().unwrap_or(0);
+            promise!(
+                result.attempts <= failed,
+                "{} has failed {failed} times, and {} are counted",
+                result.id,
+                result.attempts
+            );
+        }
+        Ok(())
+    }
+
+    /// Every record calls a task what it is called on record at that moment.
+    pub(crate) fn is_rightly_named(&self, entry: &Entry) -> Result<(), Halt> {
+        let Some(key) = entry.task() else { return Ok(()) };
+        if let Some(known) =
+            self.truth.tasks.known.get(&soul_of(key)).filter(|known| !known.removal)
+        {
+            promise!(
+                known.name == key.id,
+                "{} is called {} on record, and a record about it {}",
+                soul_of(key),
+                known.name,
+                key.id
+            );
         }
         Ok(())
     }
@@ -273,12 +325,19 @@ impl World {
         }
         let records = &self.disk.records;
         if length.is_multiple_of(EVERYTHING) {
-            let at_once = journal::parse(&self.disk.journal);
+            let mut at_once = journal::parse(&self.disk.journal);
+            journal::follow_renames(&mut at_once, 0);
             promise!(at_once == *records, "the journal reads differently when read at once");
         }
         let summary = Summary::of(records, file);
         promise!(summary.done == file.done_count(), "the summary counts other ticks");
-        for (id, verdicts) in &self.truth.verdicts {
+        // Names are compared only where nobody has given them to others since.
+        let names: BTreeMap<String, String> = match self.truth.edited {
+            Edited::NO => file.tasks.iter().map(|task| (soul(task), task.name())).collect(),
+            _ => BTreeMap::new(),
+        };
+        for (soul, verdicts) in &self.truth.verdicts {
+            let Some(id) = names.get(soul) else { continue };
             let told: Vec<AttemptResult> = summary
                 .task(id)
                 .into_iter()

@@ -3,17 +3,25 @@
 
 use specum::attempt::{self, History, Opened};
 use specum_core::journal::{Changes, Entry};
+use specum_core::ledger::{self, Ledger, OnRecord};
 use specum_core::machine::{self, Due, Event, Start, Step};
 use specum_core::plan::{Scope, Unit};
 use specum_core::state::{State, TaskResult};
 use specum_core::summary::AttemptResult;
-use specum_core::tasks::{Expectation, Found, Program, TaskFile};
-use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Ended, Evidence, Verdict};
+use specum_core::tasks::{Check, Expectation, Found, Program, TaskFile};
+use specum_core::verify::{
+    self, CheckRun, CommandRun, CommitRun, Ended, Evidence, Failure, Layer, Verdict,
+};
 
 use super::agents::Act;
 use super::disk::{self, Died};
+use super::plan::{Proof, soul, soul_of};
+use super::review::Reviewed;
 use super::truth::End;
 use super::world::{Halt, World, promise};
+
+/// How often an executor of a session is told what is missing.
+const MAX_SENT_BACK: usize = 2;
 
 /// What is to be worked.
 pub(crate) enum Next {
@@ -24,14 +32,35 @@ pub(crate) enum Next {
     NoLoop,
 }
 
+/// What a check has shown, before anybody decides.
+#[derive(Debug, Clone)]
+pub(crate) struct Exam {
+    check: CheckRun,
+    /// Which check had to decide at that moment.
+    proof: Proof,
+}
+
 /// How an attempt is ended.
 pub(crate) enum Ending<'a> {
     /// What its agent did is judged.
-    Judged { said: &'a str, act: Act },
+    Judged { said: &'a str, act: Act, exam: Exam },
+    /// The same by a session, whose executor may be told what is missing.
+    Executor { said: &'a str, act: Act, exam: Exam },
     /// The same on top of the others' work, which may not fit.
-    OnTop { said: &'a str, act: Act, conflict: bool },
+    OnTop { said: &'a str, act: Act, exam: Exam, conflict: bool },
     /// Its agent has failed.
     Trouble(String),
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is not open any more.
+    NotOpen,
+    /// Its executor works on.
+    SentBack,
+    /// It has its verdict.
+    Verdict(AttemptResult),
 }
 
 impl World {
@@ -46,23 +75,32 @@ impl World {
             .state()
             .or_else(|| was_corrupt.then(|| History(&self.disk.records).last_state()).flatten());
         let state = state.unwrap_or_else(|| State::new(file.tasks.len()));
+        let is_new = self.disk.state.is_none() || !Ledger::of(&self.disk.records).has_begun();
+        let plan = if is_new { ledger::beginning(&file) } else { Vec::new() };
+        let owner = start.owner.clone();
         let step = machine::step(&state, &file, Event::Start(start));
-        let entry = Entry::Started { tasks: file.tasks.len(), open: file.open().count() };
-        let written = self.write(entry, &step);
+        let open = file.open().count();
+        let written = self.write(Entry::Started { tasks: file.tasks.len(), open, plan }, &step);
         if took_effect(&written) {
-            self.truth.started();
+            self.truth.started(is_new, &file);
             if was_corrupt {
                 self.truth.foreign = None;
             }
         }
-        written
+        written?;
+        self.living = owner;
+        Ok(())
     }
 
     /// Opens what is due. Asked twice, it gives the same attempts again.
     pub(crate) fn open(&mut self) -> Result<Next, Halt> {
         self.complete_commits()?;
-        self.lock()?;
-        let Some(state) = self.state() else { return Ok(Next::NoLoop) };
+        let reviewed = self.enter()?;
+        self.open_due(reviewed)
+    }
+
+    fn open_due(&mut self, reviewed: Reviewed) -> Result<Next, Halt> {
+        let Some(state) = reviewed.state.clone() else { return Ok(Next::NoLoop) };
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
         if machine::batch_is_over(&state, &file) {
@@ -72,21 +110,11 @@ impl World {
                 self.truth.learn_fixes(&step);
             }
             written?;
-            return self.open();
+            return self.open_due(Reviewed { state: step.state, ..reviewed });
         }
-        let unit = match machine::due(&state, &file, &Scope::all(self.max_parallel)) {
+        let unit = match machine::due(&state, &file, &self.scope(), &reviewed.ledger) {
             Due::Work(unit) => unit,
-            Due::Complete => {
-                let step = machine::step(&state, &file, Event::Complete);
-                let written =
-                    self.write(Entry::Completed { tasks: file.tasks.len(), promise: false }, &step);
-                if took_effect(&written) {
-                    self.truth.ended(End::Completed);
-                    self.disk.memory = None;
-                    self.story("the loop is complete".into());
-                }
-                return written.map(|()| Next::Complete);
-            }
+            Due::Complete => return self.complete(&state, &file),
             wait => return Ok(Next::Wait(wait)),
         };
         promise!(
@@ -96,53 +124,172 @@ impl World {
         self.open_unit(&state, &file, &unit)
     }
 
+    fn complete(&mut self, state: &State, file: &TaskFile<'_>) -> Result<Next, Halt> {
+        let tasks = &self.truth.tasks;
+        for (soul, known) in &tasks.known {
+            let name = &known.name;
+            promise!(!known.removal, "complete, and nobody has agreed to the removal of {name}");
+            promise!(tasks.is_proved(soul), "complete, and {name} is not done");
+        }
+        let step = machine::step(state, file, Event::Complete);
+        let completed = Entry::Completed { tasks: file.tasks.len(), promise: false };
+        let written = self.write(completed, &step);
+        if took_effect(&written) {
+            self.truth.ended(End::Completed);
+            self.disk.memory = None;
+            self.story("the loop is complete".into());
+        }
+        written.map(|()| Next::Complete)
+    }
+
+    /// What is to be worked, and how many at once.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope::all(self.max_parallel)
+    }
+
     fn open_unit(&mut self, state: &State, file: &TaskFile<'_>, unit: &Unit) -> Result<Next, Halt> {
         let pending = attempt::pending(state, file, &self.disk.records);
-        let again = |world: &World, index: usize| {
-            attempt::open_attempt(&world.disk.records, &file.tasks[index].key())
-        };
-        let (indices, joins): (Vec<usize>, bool) = if pending.is_empty() {
-            (unit.tasks().to_vec(), false)
-        } else {
-            (pending.iter().map(|(index, _)| *index).collect(), true)
-        };
-        let known: Option<Vec<Opened>> = indices.iter().map(|&index| again(self, index)).collect();
-        if let Some(known) = known {
-            return Ok(Next::Work(known));
+        if !pending.is_empty() {
+            let mut opened = Vec::new();
+            for (index, known) in pending {
+                opened.push(match known {
+                    Some(known) => known,
+                    None => self.begin(state, file, index, None)?,
+                });
+            }
+            return Ok(Next::Work(opened));
         }
-        let mut step = (!joins).then(|| machine::step(state, file, Event::Open(indices.clone())));
+        let under_way =
+            |&index: &usize| attempt::open_attempt(&self.disk.records, &file.tasks[index].key());
+        if let Some(again) = unit.tasks().iter().map(under_way).collect() {
+            return Ok(Next::Work(again));
+        }
+        let mut step = Some(machine::step(state, file, Event::Open(unit.tasks().to_vec())));
         let mut opened = Vec::new();
-        for index in indices {
-            if let Some(open) = again(self, index).filter(|_| joins) {
-                opened.push(open);
-                continue;
-            }
-            let entry = opening(state, file, index);
-            match step.take() {
-                Some(step) => self.write(entry, &step)?,
-                None => self.record(entry)?,
-            }
-            let task = &file.tasks[index];
-            let Some(open) = again(self, index) else {
-                return Err(Halt::Broken(format!("{} is opened and not open", task.name())));
-            };
-            self.story(format!("attempt {} at {} begins", open.attempt, task.name()));
-            opened.push(open);
+        for &index in unit.tasks() {
+            opened.push(self.begin(state, file, index, step.take())?);
         }
         Ok(Next::Work(opened))
     }
 
-    /// Ends an attempt; `None` if it is not open any more.
-    pub(crate) fn end(
+    /// Opens one attempt.
+    fn begin(
         &mut self,
-        opened: &Opened,
-        ending: &Ending<'_>,
-    ) -> Result<Option<AttemptResult>, Halt> {
+        state: &State,
+        file: &TaskFile<'_>,
+        index: usize,
+        step: Option<Step>,
+    ) -> Result<Opened, Halt> {
+        let task = &file.tasks[index];
+        let number = state.result_of(index, &task.name()).map_or(1, TaskResult::next_attempt);
+        let entry = Entry::Opened {
+            task: task.key(),
+            attempt: number,
+            head: Some("h".into()),
+            block: String::from_utf8_lossy(file.block(task)).into_owned(),
+            block_bytes: None,
+            dirty: Default::default(),
+            branch: None,
+            id: format!("a{}", self.disk.records.len()),
+            was: Vec::new(),
+        };
+        self.has_inherited_nothing(task, number)?;
+        let written = match step {
+            Some(step) => self.write(entry, &step),
+            None => self.record(entry),
+        };
+        if took_effect(&written) {
+            let tasks = &mut self.truth.tasks;
+            tasks.at_work.insert(soul(task));
+            *tasks.opened.entry(soul(task)).or_default() += 1;
+        }
+        written?;
+        let Some(opened) = attempt::open_attempt(&self.disk.records, &task.key()) else {
+            return Err(Halt::Broken(format!("{} is opened and not open", task.name())));
+        };
+        self.story(format!("attempt {} at {} begins", opened.attempt, task.name()));
+        Ok(opened)
+    }
+
+    /// What is known of a task's attempts is its own.
+    fn has_inherited_nothing(
+        &self,
+        task: &specum_core::tasks::Task,
+        number: u64,
+    ) -> Result<(), Halt> {
+        let (name, key) = (task.name(), task.key());
+        let before = self.truth.tasks.opened.get(&soul(task)).copied().unwrap_or(0);
+        promise!(
+            number <= before + 1,
+            "{name} was tried {before} times, and its next attempt is the {number}th"
+        );
+        let history = History(&self.disk.records);
+        // What the kernel has found, it has found in a record of the same task.
+        let is_own = |is_it: fn(&Entry) -> bool| {
+            let about = |entry: &&Entry| entry.task().is_some_and(|of| soul_of(of) == soul(task));
+            let entries = self.disk.records.iter().map(|record| &record.entry);
+            entries.filter(about).any(is_it)
+        };
+        let failure =
+            |entry: &Entry| matches!(entry, Entry::Failed { .. } | Entry::SetAside { .. });
+        promise!(
+            history.last_failure(&key).is_none() || is_own(failure),
+            "{name} has never failed, and is told a failure"
+        );
+        let kept = |entry: &Entry| matches!(entry, Entry::Kept { .. });
+        promise!(
+            history.kept(&key).is_none() || is_own(kept),
+            "{name} has left nothing, and is given some work"
+        );
+        Ok(())
+    }
+
+    /// Runs the check on record.
+    pub(crate) fn examine(&self, opened: &Opened, act: Act) -> Result<Exam, Halt> {
+        let records = &self.disk.records;
+        let key = History(records).key_now(opened);
+        let lines = Ledger::of(records).task(&key.id).map(|on_record| on_record.check.clone());
+        let check = match &lines {
+            Some(lines) => Check::of_lines(&lines.0),
+            None => opened.fields().verify,
+        };
+        let works = act.is_good_work();
+        let commands = check.map(|check| check.commands(&|_| Program::Found));
+        let check = CheckRun::of(commands.unwrap_or_default(), |command| {
+            let passes = works || command.text.starts_with(b"echo");
+            let wanted = command.expect.as_ref().filter(|_| passes);
+            CommandRun {
+                ended: Ended::Code(i32::from(!passes)),
+                output: String::new(),
+                stdout: wanted.map(Expectation::example).unwrap_or_default(),
+                cut: false,
+                command,
+            }
+        });
+        let known = self.truth.tasks.known.get(&soul_of(&opened.key));
+        let proof = known.map_or_else(
+            || {
+                let file = TaskFile::scan(&opened.block);
+                file.tasks.first().map_or(Proof::Nothing, |task| Proof::of(&file, task))
+            },
+            |known| known.check,
+        );
+        Ok(Exam { check, proof })
+    }
+
+    /// Ends an attempt.
+    pub(crate) fn end(&mut self, opened: &Opened, ending: &Ending<'_>) -> Result<Outcome, Halt> {
         self.lock()?;
-        let Some(state) = self.state() else { return Ok(None) };
+        let reviewed = self.review(self.state())?;
+        let Some(state) = reviewed.state else { return Ok(Outcome::NotOpen) };
+        let mut renamed = opened.clone();
+        renamed.key = History(&self.disk.records).key_now(opened);
+        let (opened, id_then) = (&renamed, soul_of(&opened.key));
+        let soul = soul_of(&opened.key);
+        promise!(soul == id_then, "an attempt at {id_then} is taken for one at {soul}");
         let open = attempt::open_attempt(&self.disk.records, &opened.key);
         if open.is_none_or(|open| open.attempt != opened.attempt) {
-            return Ok(None);
+            return Ok(Outcome::NotOpen);
         }
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
@@ -150,123 +297,105 @@ impl World {
             Found::Same(index) | Found::Retitled(index) => Some(index),
             Found::Gone => None,
         };
-        let block = index.map(|index| file.block(&file.tasks[index]));
-        let verdict = self.verdict(opened, ending, block)?;
+        let verdict = verdict(opened, ending);
+        let question = question(&reviewed.ledger, opened, index.is_none(), &verdict);
+        self.is_just(&soul, ending, &verdict, question.is_some(), index.is_none())?;
         let (id, reason) = (opened.key.id.clone(), verdict.reason());
-        let set_aside = match ending {
-            Ending::OnTop { conflict, .. } => {
-                let only_check = verdict.class() == "verify" && verdict.failures.len() == 1;
-                *conflict || (!verdict.passed() && only_check)
+        let sent_back = History(&self.disk.records).sent_back(opened);
+        if matches!(ending, Ending::Executor { .. })
+            && question.is_none()
+            && !verdict.passed()
+            && sent_back < MAX_SENT_BACK
+        {
+            self.story(format!("{id} goes back to its executor: {reason}"));
+            let (task, attempt) = (opened.key.clone(), opened.attempt);
+            self.record(Entry::SentBack { task, attempt, reasons: vec![reason] })?;
+            return Ok(Outcome::SentBack);
+        }
+        let mut foreign = reviewed.unproved;
+        foreign.retain(|key| key.id != opened.key.id);
+        let set_aside = matches!(ending, Ending::OnTop { .. }) && only_the_check_failed(&verdict);
+        let Some(index) = index else {
+            let entry = self.entry(opened, AttemptResult::Waits, &verdict);
+            self.story(format!("{id} is gone, and its attempt waits"));
+            let written = self.record(entry);
+            if took_effect(&written) {
+                self.truth.lost_with_its_task(&soul);
             }
-            Ending::Judged { .. } | Ending::Trouble(_) => false,
+            written?;
+            self.keep_work(opened)?;
+            return Ok(Outcome::Verdict(AttemptResult::Waits));
         };
-        let foreign = attempt::foreign_ticks(&file, opened, History(&self.disk.records));
-        let (result, event) = match index {
-            None => (AttemptResult::Failed, None),
-            Some(index) if set_aside => {
-                (AttemptResult::SetAside, Some(Event::SetAside { index, reason: reason.clone() }))
-            }
-            Some(index) if verdict.passed() => {
-                let unverified = verdict.unverified;
-                (AttemptResult::Passed, Some(Event::Pass { index, unverified }))
-            }
-            Some(index) => {
-                (AttemptResult::Failed, Some(Event::Fail { index, reason: reason.clone() }))
-            }
+        let (result, event) = if let Some(reason) = question {
+            (AttemptResult::Waits, Event::Wait { index, reason })
+        } else if verdict.passed() {
+            let unverified = verdict.unverified;
+            (AttemptResult::Passed, Event::Pass { index, unverified })
+        } else if set_aside {
+            (AttemptResult::SetAside, Event::SetAside { index, reason: reason.clone() })
+        } else {
+            (AttemptResult::Failed, Event::Fail { index, reason: reason.clone() })
         };
-        let entry = entry(opened, result, &verdict);
-        let Some(event) = event else {
-            // Lost with its task.
-            self.story(format!("{id} is gone, and its attempt with it"));
-            self.record(entry)?;
-            self.truth.verdicts.entry(id).or_default().push(result);
-            self.truth.failed += 1;
-            // A person is at work: nobody can tell whose ticks they are.
-            self.truth.rogues_are_found_out(true);
-            return Ok(Some(result));
-        };
-        let step = attempt::without_foreign_ticks(&state, &file, event, &foreign);
+        let step = attempt::without_ticks(&state, &file, event, &foreign);
         self.story(format!("{id} attempt {}: {result:?} {reason}", opened.attempt));
+        let entry = self.entry(opened, result, &verdict);
         let written = self.write(entry, &step);
         if took_effect(&written) {
-            let moved = self.has_moved_since(opened);
-            self.truth.verdict(&id, result, &step);
-            self.truth.rogues_are_found_out(moved);
+            self.truth.verdict(&soul, result, &step);
+            for key in &foreign {
+                self.truth.tasks.forget_tick(&soul_of(key));
+            }
         }
         written?;
-        if result == AttemptResult::Passed {
-            self.complete_commits()?;
+        match result {
+            AttemptResult::Passed => self.complete_commits()?,
+            AttemptResult::Waits => self.keep_work(opened)?,
+            _ => {}
         }
-        Ok(Some(result))
+        Ok(Outcome::Verdict(result))
     }
 
-    /// Whether a person has moved tasks since an attempt began: then positions
-    /// say nothing.
-    fn has_moved_since(&self, opened: &Opened) -> bool {
-        self.truth.moved_at.is_some_and(|at| {
-            let opened = self.disk.records.iter().rposition(|record| {
-                matches!(&record.entry, Entry::Opened { task, attempt, .. }
-                    if task.id == opened.key.id && *attempt == opened.attempt)
-            });
-            opened.is_none_or(|opened| opened < at)
-        })
+    /// Keeps the work of an attempt that waits for a person.
+    fn keep_work(&mut self, opened: &Opened) -> Result<(), Halt> {
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        self.record(Entry::Kept { task, attempt, reference: format!("kept-{attempt}") })
     }
 
     /// The verdict of the kernel, held against what is true.
-    fn verdict(
+    fn is_just(
         &self,
-        opened: &Opened,
+        soul: &str,
         ending: &Ending<'_>,
-        block: Option<&[u8]>,
-    ) -> Result<Verdict, Halt> {
-        let (said, act, conflict) = match ending {
-            Ending::Judged { said, act } => (*said, *act, false),
-            Ending::OnTop { said, act, conflict } => (*said, *act, *conflict),
-            Ending::Trouble(why) => {
-                let failure =
-                    verify::Failure { layer: verify::Layer::Signal, message: why.clone() };
-                let failures = vec![failure];
-                return Ok(Verdict::failed(failures));
+        verdict: &Verdict,
+        waits: bool,
+        gone: bool,
+    ) -> Result<(), Halt> {
+        let (act, exam, conflict) = match ending {
+            Ending::Judged { act, exam, .. } | Ending::Executor { act, exam, .. } => {
+                (*act, exam, false)
+            }
+            Ending::OnTop { act, exam, conflict, .. } => (*act, exam, *conflict),
+            Ending::Trouble(_) => {
+                promise!(!verdict.passed(), "an agent that has failed passes");
+                promise!(waits == gone, "an attempt that its agent broke off waits");
+                return Ok(());
             }
         };
-        let works = act.is_good_work() && !conflict;
-        let commands = opened.fields().verify.map(|check| check.commands(&|_| Program::Found));
-        let check = CheckRun::of(commands.unwrap_or_default(), |command| {
-            let wanted = command.expect.as_ref().filter(|_| works);
-            CommandRun {
-                ended: Ended::Code(i32::from(!works)),
-                output: String::new(),
-                stdout: wanted.map(Expectation::example).unwrap_or_default(),
-                cut: false,
-                command,
-            }
-        });
-        let has_check = check != CheckRun::Unverified;
-        let verdict = verify::judge(&Evidence {
-            role: opened.role,
-            result: said,
-            block_before: &opened.block,
-            block_after: block,
-            check,
-            files: &[],
-            changed: &[],
-            proofs: &[],
-            commit: CommitRun::NotApplicable,
-        });
         let deserved = match act {
+            _ if conflict => false,
             Act::Good => true,
-            Act::FalseClaim => !has_check,
+            Act::FalseClaim => exam.proof.proves_nothing(),
             _ => false,
         };
-        promise!(!verdict.passed() || deserved, "{act:?} passes");
-        let untouched =
-            block.is_some_and(|block| TaskFile::same_but_for_tick(&opened.block, block));
+        promise!(!verdict.passed() || deserved, "{act:?} passes, checked by {:?}", exam.proof);
+        promise!(verdict.passed() || !deserved, "good work fails: {}", verdict.reason());
+        let only_check = only_the_check_failed(verdict);
+        let is_asked = self.truth.tasks.is_asked(soul);
         promise!(
-            verdict.passed() || !deserved || conflict || !untouched,
-            "good work fails: {}",
-            verdict.reason()
+            waits == (gone || (is_asked && only_check)),
+            "{soul} waits: {waits}; a person is asked: {is_asked}, its task is gone: {gone}"
         );
-        Ok(verdict)
+        Ok(())
     }
 
     /// Makes the commits that nobody got to, or takes the ticks back.
@@ -275,6 +404,8 @@ impl World {
         for _ in 0..100 {
             let Some(passed) = History(&self.disk.records).uncommitted() else { return Ok(()) };
             let (opened, notes) = (passed.opened, passed.notes);
+            let files = vec![format!("f{}", soul_of(&opened.key))];
+            promise!(passed.changed == files, "{:?} is committed as {files:?}", passed.changed);
             if self.fair || !self.chance.once_in(12) {
                 let task = opened.key.clone();
                 self.record(Entry::Committed { task, commit: "c".into(), left: Vec::new() })?;
@@ -288,19 +419,18 @@ impl World {
     fn take_back(&mut self, opened: &Opened, changes: Changes) -> Result<(), Halt> {
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
-        let id = opened.key.id.clone();
+        let (id, soul) = (opened.key.id.clone(), soul_of(&opened.key));
         let reason = "the commit was refused".to_owned();
-        let failures =
-            vec![verify::Failure { layer: verify::Layer::Uncommitted, message: reason.clone() }];
+        let failures = vec![Failure { layer: Layer::Uncommitted, message: reason.clone() }];
         let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
-        let entry = entry(opened, AttemptResult::Failed, &verdict);
+        let entry = self.entry(opened, AttemptResult::Failed, &verdict);
         let found = file.find(&opened.key);
         let (Some(state), Found::Same(index) | Found::Retitled(index)) = (self.state(), found)
         else {
             self.story(format!("the commit of {id} is refused, and nothing is left to open"));
             let written = self.record(entry);
             if took_effect(&written) {
-                self.truth.commit_lost(&id);
+                self.truth.commit_lost(&soul);
             }
             return written;
         };
@@ -308,73 +438,106 @@ impl World {
         let step = machine::step(&state, &file, event);
         self.story(format!("the commit of {id} is refused"));
         let changes = Changes { retracted: changes.retracted, ..disk::changes(&step) };
+        self.is_rightly_named(&entry)?;
         let at = self.at();
         let written = self.disk.write(&at, entry, changes).map_err(Halt::from);
         if took_effect(&written) {
-            self.truth.taken_back(&id, &step);
+            self.truth.taken_back(&soul, &step);
         }
         written
     }
 
+    /// The record of a verdict.
+    fn entry(&self, opened: &Opened, result: AttemptResult, verdict: &Verdict) -> Entry {
+        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let reasons = verdict.failures.iter().map(|failure| failure.message.clone()).collect();
+        let (output, changed) = (String::new(), vec![format!("f{}", soul_of(&task))]);
+        match result {
+            AttemptResult::Passed => Entry::Passed {
+                task,
+                attempt,
+                unverified: verdict.unverified,
+                changed,
+                to_commit: true,
+                outside: Vec::new(),
+                proofs: Vec::new(),
+                unticked: Vec::new(),
+                output,
+                millis: 1,
+            },
+            AttemptResult::SetAside => Entry::SetAside { task, attempt, reasons, output },
+            AttemptResult::Waits => {
+                Entry::Waits { task, attempt, reasons, output, changed: Vec::new() }
+            }
+            AttemptResult::Failed | AttemptResult::Open => Entry::Failed {
+                task,
+                attempt,
+                changed,
+                reasons,
+                class: verdict.class().to_owned(),
+                unticked: Vec::new(),
+                output,
+                millis: 1,
+            },
+        }
+    }
+
     /// Writes a step as one transaction.
     pub(crate) fn write(&mut self, entry: Entry, step: &Step) -> Result<(), Halt> {
+        self.is_rightly_named(&entry)?;
         let at = self.at();
         Ok(self.disk.write(&at, entry, disk::changes(step))?)
     }
 
     /// Writes a record that changes no file.
     pub(crate) fn record(&mut self, entry: Entry) -> Result<(), Halt> {
+        self.is_rightly_named(&entry)?;
         let at = self.at();
         Ok(self.disk.record(&at, entry)?)
     }
 }
 
+/// What the layers say.
+fn verdict(opened: &Opened, ending: &Ending<'_>) -> Verdict {
+    let (said, exam, conflict) = match ending {
+        Ending::Judged { said, exam, .. } | Ending::Executor { said, exam, .. } => {
+            (*said, exam, false)
+        }
+        Ending::OnTop { said, exam, conflict, .. } => (*said, exam, *conflict),
+        Ending::Trouble(why) => {
+            let failure = Failure { layer: Layer::Signal, message: why.clone() };
+            return Verdict::failed(vec![failure]);
+        }
+    };
+    if conflict {
+        let message = "it conflicts with the others' work".to_owned();
+        return Verdict::failed(vec![Failure { layer: Layer::Verify, message }]);
+    }
+    verify::judge(&Evidence {
+        role: opened.role,
+        result: said,
+        check: exam.check.clone(),
+        files: &[],
+        changed: &[],
+        proofs: &[],
+        commit: CommitRun::NotApplicable,
+    })
+}
+
+/// What a person is asked before an attempt can have a verdict.
+fn question(ledger: &Ledger, opened: &Opened, gone: bool, verdict: &Verdict) -> Option<String> {
+    let asked = ledger.task(&opened.key.id).and_then(OnRecord::question);
+    match gone {
+        true => Some(asked.unwrap_or_else(|| "the task is gone".to_owned())),
+        false => asked.filter(|_| only_the_check_failed(verdict)),
+    }
+}
+
+fn only_the_check_failed(verdict: &Verdict) -> bool {
+    !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
+}
+
 /// Whether what was to be written is, or will be when somebody looks.
 pub(crate) fn took_effect(written: &Result<(), Halt>) -> bool {
     matches!(written, Ok(()) | Err(Halt::Died(Died { announced: true })))
-}
-
-fn opening(state: &State, file: &TaskFile<'_>, index: usize) -> Entry {
-    let task = &file.tasks[index];
-    Entry::Opened {
-        task: task.key(),
-        attempt: state.result_of(index, &task.name()).map_or(1, TaskResult::next_attempt),
-        head: Some("h".into()),
-        block: String::from_utf8_lossy(file.block(task)).into_owned(),
-        block_bytes: None,
-        dirty: Default::default(),
-        branch: None,
-        ticks: file.ticks(),
-    }
-}
-
-fn entry(opened: &Opened, result: AttemptResult, verdict: &Verdict) -> Entry {
-    let (task, attempt) = (opened.key.clone(), opened.attempt);
-    let reasons = verdict.failures.iter().map(|failure| failure.message.clone()).collect();
-    let output = String::new();
-    match result {
-        AttemptResult::Passed => Entry::Passed {
-            task,
-            attempt,
-            unverified: verdict.unverified,
-            changed: Vec::new(),
-            to_commit: true,
-            outside: Vec::new(),
-            proofs: Vec::new(),
-            unticked: Vec::new(),
-            output,
-            millis: 1,
-        },
-        AttemptResult::SetAside => Entry::SetAside { task, attempt, reasons, output },
-        AttemptResult::Failed | AttemptResult::Open => Entry::Failed {
-            task,
-            attempt,
-            changed: Vec::new(),
-            reasons,
-            class: verdict.class().to_owned(),
-            unticked: Vec::new(),
-            output,
-            millis: 1,
-        },
-    }
 }

@@ -1,10 +1,13 @@
 //! The world: a plan, its files, clocks, and whoever works or meddles.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use specum_core::digest::Digest;
-use specum_core::state::State;
+use specum_core::state::{Owner, State};
 use specum_core::tasks::TaskFile;
 
+use super::agents::Act;
 use super::disk::{Died, Disk};
 use super::runner::Runner;
 use super::session::Session;
@@ -51,6 +54,10 @@ pub(crate) struct World {
     pub(crate) now: u64,
     pub(crate) runner: Option<Runner>,
     pub(crate) session: Option<Session>,
+    /// Whoever works the loop and is alive.
+    pub(crate) living: Option<Owner>,
+    /// What the executors of a session did who have reported, by task.
+    pub(crate) acts: BTreeMap<String, Act>,
     /// From now on nothing goes wrong.
     pub(crate) fair: bool,
     pub(crate) max_parallel: usize,
@@ -62,7 +69,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(mut chance: Chance) -> World {
-        let tasks = super::person::plan(&mut chance);
+        let tasks = super::plan::write(&mut chance);
         let truth = Truth::of(&tasks);
         let max_parallel = chance.one_of(&[5, 1, 2]);
         World {
@@ -73,6 +80,8 @@ impl World {
             now: 0,
             runner: None,
             session: None,
+            living: None,
+            acts: BTreeMap::new(),
             fair: false,
             max_parallel,
             story: Vec::new(),
@@ -174,7 +183,9 @@ impl World {
         self.deaths += 1;
         self.runner = None;
         self.session = None;
+        self.living = None;
         self.disk.read_again();
+        self.truth.tasks.holder_is_gone();
         self.story("the machine dies".into());
     }
 
