@@ -247,9 +247,10 @@ impl Workspace {
         Ok(match next {
             Next::Work(attempts) => {
                 let journal = self.store.read_journal()?;
+                let in_batch = self.in_batch()?;
                 let due: Vec<DueTask<'_>> = attempts
                     .iter()
-                    .filter(|opened| History(&journal).reported(opened).is_none())
+                    .filter(|opened| !in_batch || History(&journal).reported(opened).is_none())
                     .map(|opened| DueTask {
                         id: opened.key.id.clone(),
                         title: &opened.key.title,

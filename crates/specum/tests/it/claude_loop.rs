@@ -32,7 +32,7 @@ pub(crate) fn started(count: usize) -> World {
     let state = "specs/demo/.ralph-state.json";
     let mut fields: Value = serde_json::from_str(&world.read(state)).unwrap();
     fields.as_object_mut().unwrap().remove("ticks");
-    world.write(state, fields.to_string());
+    world.write(state, serde_json::to_string_pretty(&fields).unwrap());
     world
 }
 
