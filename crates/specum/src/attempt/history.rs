@@ -189,9 +189,8 @@ impl<'a> History<'a> {
                 Entry::Opened { task, .. }
                 | Entry::Delegated { task, .. }
                 | Entry::Launched { task, .. } => {
-                    if !at_work.contains(&task.id.as_str()) {
-                        at_work.push(&task.id);
-                    }
+                    at_work.retain(|id| *id != task.id);
+                    at_work.push(&task.id);
                 }
                 Entry::Passed { task, .. }
                 | Entry::Failed { task, .. }

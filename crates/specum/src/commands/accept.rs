@@ -2,6 +2,7 @@ use serde_json::json;
 use specum_core::journal::Entry;
 use specum_core::ledger::{Change, OnRecord};
 use specum_core::machine::{self, Event};
+use specum_core::tasks::Task;
 
 use super::{NotHere, print, print_json, workspace};
 use crate::attempt::AttemptError;
@@ -34,7 +35,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;
     let file = view.file();
     // One that was removed is in no file, and answers to the name it had.
-    let id = file.by_address(&args.task).map_or(args.task.clone(), |task| task.name());
+    let id = file.by_address(&args.task).map_or(args.task.clone(), Task::name);
     let ledger = workspace.ledger()?;
     let was_called = |task: &&OnRecord| {
         let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);

@@ -207,8 +207,7 @@ fn one_command_works_a_whole_spec() {
 
         // The story.
         let progress = world.read("specs/demo/.progress.md");
-        let done: Vec<&str> =
-            progress.lines().filter(|line| line.contains("(attempt 1")).collect();
+        let done: Vec<&str> = progress.lines().filter(|line| line.contains("(attempt 1")).collect();
         assert_eq!(done.len(), 7, "{progress}");
         let learned: Vec<&str> =
             progress.lines().filter(|line| line.contains("learned something")).collect();
