@@ -249,8 +249,9 @@ impl Workspace {
         by: By<'_>,
     ) -> Result<Judged, AttemptError> {
         let locked = self.store.lock()?;
-        let opened = &self.renamed(opened)?;
         let (mut judged, step) = self.decide(&locked, opened, found, by)?;
+        // What it is called now, whatever the decision has found in the plan.
+        let opened = &self.renamed(opened)?;
         if let Some(step) = &step {
             judged.learn_from(step);
         }
@@ -279,6 +280,23 @@ impl Workspace {
     pub(super) fn renamed(&self, opened: &Opened) -> Result<Opened, AttemptError> {
         let key = History(&self.store.read_journal()?).key_now(opened);
         Ok(Opened { key, ..opened.clone() })
+    }
+
+    /// What the task of an attempt is called now.
+    pub fn key_now(&self, opened: &Opened) -> Result<TaskKey, AttemptError> {
+        Ok(self.renamed(opened)?.key)
+    }
+
+    /// Records something about an attempt, under the name its task has now: a
+    /// person may have given the old one to another task since it began.
+    pub fn record(
+        &self,
+        opened: &Opened,
+        entry: impl FnOnce(TaskKey) -> Entry,
+    ) -> Result<(), AttemptError> {
+        let locked = self.store.lock()?;
+        let task = self.key_now(opened)?;
+        Ok(locked.record(entry(task))?)
     }
 
     /// The verdict, and the step it leads to; none if nothing is decided yet.

@@ -29,7 +29,15 @@ impl World {
         for (opened, _) in unsettled {
             let (task, attempt) = (opened.key, opened.attempt);
             let soul = soul_of(&task);
-            let written = self.record(Entry::Cleared { task, attempt });
+            let entry = Entry::Cleared { task, attempt };
+            // What an earlier loop has left goes by the name it had there.
+            let at = self.at();
+            let written = match self.is_rightly_named(&entry) {
+                Err(_) if !self.truth.tasks.at_work.contains(&soul) => {
+                    self.disk.record(&at, entry).map_err(Halt::from)
+                }
+                _ => self.record(entry),
+            };
             if took_effect(&written) {
                 self.truth.tasks.at_work.remove(&soul);
             }

@@ -247,8 +247,7 @@ impl World {
     /// Judges the attempts that have reported: once the last of a batch has, or
     /// when the judge before was cut off.
     fn judge_reported(&mut self) -> Result<(), Halt> {
-        let Some(state) = self.enter()?.state else { return Ok(()) };
-        let text = self.disk.tasks.clone();
+        let Some((state, text)) = self.view_on_record()? else { return Ok(()) };
         let file = TaskFile::scan(&text);
         let open: Vec<Opened> = match machine::unit(&state, &file, &self.scope()) {
             Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
@@ -270,14 +269,22 @@ impl World {
 
     /// Judges those that have reported, although others will not.
     fn judge_finished(&mut self) -> Result<(), Halt> {
-        let Some(state) = self.enter()?.state else { return Ok(()) };
-        let text = self.disk.tasks.clone();
+        let Some((state, text)) = self.view_on_record()? else { return Ok(()) };
         for opened in self.running(&state, &TaskFile::scan(&text)) {
             if let Some(said) = History(&self.disk.records).reported(&opened) {
                 self.judge_report(&opened, &said)?;
             }
         }
         Ok(())
+    }
+
+    /// State and plan under the same names, without ticks that nothing is behind.
+    fn view_on_record(&mut self) -> Result<Option<(State, Vec<u8>)>, Halt> {
+        self.lock()?;
+        let reviewed = self.review(self.state())?;
+        let unticks: Vec<TaskEdit> = reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
+        let text = TaskEdit::apply_all(&unticks, &self.disk.tasks);
+        Ok(reviewed.state.map(|state| (state, text)))
     }
 
     fn judge_report(&mut self, opened: &Opened, said: &str) -> Result<(), Halt> {
