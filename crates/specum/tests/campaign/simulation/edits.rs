@@ -65,6 +65,8 @@ impl World {
         self.truth.edited = together;
         self.disk.tasks = after;
         let tasks = self.disk.tasks.clone();
+        let souls: Vec<String> = TaskFile::scan(&tasks).tasks.iter().map(soul).collect();
+        self.truth.tasks.rogue.retain(|ticked| souls.contains(ticked));
         self.truth.plan_is(&tasks);
         Ok(())
     }
@@ -91,7 +93,6 @@ impl World {
     fn removes_a_task(&mut self, file: &TaskFile<'_>) -> Edit {
         let task = self.some_task(file).filter(|_| file.tasks.len() > 2)?;
         self.story(format!("removes {} ({})", task.name(), soul(&task)));
-        self.truth.tasks.rogue.remove(&soul(&task));
         // Without ids, another one in its place would be the same one rewritten.
         let kind = if file.has_ids { Edited::REMOVED } else { Edited::TITLE };
         Some((kind, plan::without(file, &task)))

@@ -33,7 +33,7 @@ impl World {
             // What an earlier loop has left goes by the name it had there.
             let at = self.at();
             let written = match self.is_rightly_named(&entry) {
-                Err(_) if !self.truth.tasks.at_work.contains(&soul) => {
+                Err(_) if !self.is_of_this_loop(&soul) => {
                     self.disk.record(&at, entry).map_err(Halt::from)
                 }
                 _ => self.record(entry),
@@ -44,5 +44,10 @@ impl World {
             written?;
         }
         Ok(())
+    }
+
+    /// Whether somebody has begun to work on a task in this loop.
+    fn is_of_this_loop(&self, soul: &str) -> bool {
+        self.truth.tasks.opened.contains_key(soul)
     }
 }

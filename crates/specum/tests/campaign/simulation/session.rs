@@ -144,7 +144,15 @@ impl World {
             return Ok(true);
         }
         let soul = soul_of(&opened.key);
-        let is_it = |call: &Call| !call.is_disowned && soul_of(&call.opened.key) == soul;
+        let history = History(&self.disk.records);
+        // An executor whose attempt has its verdict works for nobody.
+        let is_over = |call: &Call| {
+            let delegation = history.delegated(&call.tool_use_id);
+            delegation.is_none_or(|delegation| history.has_verdict(&delegation))
+        };
+        let is_it = |call: &Call| {
+            !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul
+        };
         let is_worked = session.calls.iter().any(is_it);
         let calls = History(&self.disk.records).calls_at_work();
         let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
