@@ -28,7 +28,7 @@ use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
 use specum_core::state::State;
-use specum_core::tasks::TaskFile;
+use specum_core::tasks::{TaskEdit, TaskFile};
 
 pub use self::end::Tried;
 pub use self::error::AttemptError;
@@ -176,10 +176,18 @@ impl Workspace {
     }
 
     /// State and plan, each calling the tasks the same: a person may have given
-    /// the name of one to another since the state was written.
+    /// the name of one to another since the state was written. Ticks that have
+    /// nothing behind them are left out, and taken back by whoever decides.
     fn view_on_record(&self) -> Result<View, AttemptError> {
-        let (_locked, reviewed) = self.enter()?;
-        Ok(reviewed.view)
+        let locked = self.store.lock()?;
+        let mut reviewed = review(&self.store, &locked, locked.read()?)?;
+        drop(locked);
+        self.tell(&mut reviewed);
+        let unticks: Vec<TaskEdit> =
+            reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
+        let View { state, tasks } = reviewed.view;
+        let tasks = tasks.map(|tasks| TaskEdit::apply_all(&unticks, &tasks));
+        Ok(View { state, tasks })
     }
 
     /// The repository.

@@ -36,7 +36,7 @@ use thiserror::Error;
 
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
-use crate::attempt::{AttemptError, Workspace};
+use crate::attempt::{AttemptError, Opened, Workspace};
 use crate::files::{self, FileError};
 use crate::git::GitError;
 use crate::logs;
@@ -168,8 +168,7 @@ enum Message {
 /// An agent that has ended.
 struct Ended {
     slot: Slot,
-    task: TaskKey,
-    attempt: u64,
+    opened: Opened,
     agent: usize,
     report: Report,
     /// Whether it has changed anything.

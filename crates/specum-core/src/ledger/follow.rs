@@ -28,7 +28,10 @@ pub(super) fn places(tasks: &[OnRecord], file: &TaskFile<'_>) -> Vec<Option<usiz
     }
     search.by(tasks, |on_record| &on_record.content, &contents);
     if file.has_ids {
-        search.by_name(tasks, |_, _| true);
+        // One that was gone has come back only if it is still called the same.
+        search.by_name(tasks, |on_record, index| {
+            !on_record.is_removal() || on_record.task.title == file.tasks[index].title
+        });
     } else {
         let titles: Vec<String> = file.tasks.iter().map(|task| task.title.clone()).collect();
         search.by(tasks, |on_record| &on_record.task.title, &titles);

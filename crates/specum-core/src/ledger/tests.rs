@@ -308,3 +308,16 @@ fn a_task_with_the_name_of_one_that_was_removed_inherits_nothing() {
     let is_of_another = |record: &Record| record.entry.task().is_some_and(|task| task.id == "1.2");
     assert!(!records.iter().any(is_of_another));
 }
+
+#[test]
+fn another_task_with_the_number_of_one_that_is_gone_does_not_bring_it_back() {
+    let mut records = vec![started(PLAN)];
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.1"));
+    assert!(Ledger::of(&records).removals().any(|task| task.task.id == "1.2"));
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.2 another\n- [ ] 1.3 c\n", Some("1.1"));
+    let ledger = Ledger::of(&records);
+    assert!(ledger.removals().any(|task| task.task.title == "b"));
+    assert_eq!(ledger.task("1.2").unwrap().task.title, "another");
+    and_so(&mut records, PLAN, Some("1.1"));
+    assert!(!Ledger::of(&records).removals().any(|task| task.task.title == "b"));
+}

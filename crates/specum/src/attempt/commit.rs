@@ -11,8 +11,9 @@ use specum_core::tasks::{Found, short_title};
 use specum_core::verify::{self, CommitRun, Failure};
 
 use super::judge::signals;
+use super::review::review;
 use super::{AttemptError, History, Judged, Opened, Workspace};
-use crate::git::{self, GitError};
+use crate::git::{self, Git, GitError};
 
 /// A passed attempt whose commit is not recorded yet.
 #[derive(Debug)]
@@ -66,11 +67,8 @@ impl Workspace {
         while let Some(passed) = History(&self.store.read_journal()?).uncommitted() {
             let opened = &passed.opened;
             // Asked first: a git that cannot tell is not one that refuses.
-            if let Some(commit) =
-                git.commit_since(opened.head.as_deref(), &self.trailers(opened))?
-            {
-                let entry = Entry::Committed { task: opened.key.clone(), commit, left: Vec::new() };
-                self.store.lock()?.record(entry)?;
+            if let Some(commit) = self.commit_of(git, opened)? {
+                self.record(opened, |task| Entry::Committed { task, commit, left: Vec::new() })?;
                 continue;
             }
             let judged = Judged::of_passed(opened, passed.changed.clone());
@@ -111,8 +109,7 @@ impl Workspace {
             return Ok(Outcome { id, failure: Some((failure, signals)) });
         }
         let commit = id.clone().unwrap_or_default();
-        let entry = Entry::Committed { task: opened.key.clone(), commit, left: beside };
-        self.store.lock()?.record(entry)?;
+        self.record(opened, |task| Entry::Committed { task, commit, left: beside })?;
         Ok(Outcome { id, failure: None })
     }
 
@@ -131,9 +128,11 @@ impl Workspace {
         judged: &Judged,
         failure: &Failure,
     ) -> Result<Vec<Signal>, AttemptError> {
-        let opened = &passed.opened;
         let locked = self.store.lock()?;
-        let view = locked.read()?;
+        let mut reviewed = review(&self.store, &locked, locked.read()?)?;
+        self.tell(&mut reviewed);
+        let view = &reviewed.view;
+        let opened = &self.renamed(&passed.opened)?;
         let file = view.file();
         let mut entry = judged.entry(opened);
         if let Entry::Failed { reasons, class, .. } = &mut entry {
@@ -155,6 +154,18 @@ impl Workspace {
         Ok(signals(&step))
     }
 
+    /// The commit of an attempt, if somebody before us has made it. Its task may
+    /// have been called otherwise then.
+    fn commit_of(&self, git: &Git, opened: &Opened) -> Result<Option<String>, AttemptError> {
+        for name in std::iter::once(&opened.key.id).chain(&opened.was) {
+            let trailers = self.trailers_of(name, opened.attempt);
+            if let Some(commit) = git.commit_since(opened.head.as_deref(), &trailers)? {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
+    }
+
     fn message(&self, opened: &Opened) -> String {
         let (spec, id) = (&self.spec.name, &opened.key.id);
         let (subject, body) = match opened.fields().commit {
@@ -164,12 +175,12 @@ impl Workspace {
                 (format!("chore({spec}): {id}"), format!("\n\n{title}"))
             }
         };
-        format!("{subject}{body}\n\n{}", self.trailers(opened))
+        format!("{subject}{body}\n\n{}", self.trailers_of(id, opened.attempt))
     }
 
     /// What tells the commit of an attempt from every other.
-    fn trailers(&self, opened: &Opened) -> String {
-        let (spec, id, attempt) = (&self.spec.name, &opened.key.id, opened.attempt);
+    fn trailers_of(&self, id: &str, attempt: u64) -> String {
+        let spec = &self.spec.name;
         format!("Spec: {spec}\nTask: {id}\nAttempt: {attempt}\n")
     }
 }

@@ -90,6 +90,9 @@ impl<'a> History<'a> {
                     found.retain(|(other, _)| other.key.id != task.id);
                     found.extend(opened.map(|opened| (opened, place)));
                 }
+                // A run puts away what others have left before it begins. Those of
+                // an earlier loop may have had names that are others' by now.
+                Entry::RunStarted { .. } => found.clear(),
                 // What has passed beside the tree waits there to be put into it.
                 Entry::Ready { task, .. }
                 | Entry::Opened { task, .. }
@@ -127,6 +130,8 @@ impl<'a> History<'a> {
             Entry::Passed { task: other, .. } | Entry::TakenOut { task: other } => {
                 other.id == task.id
             }
+            // Which looks after it first.
+            Entry::RunStarted { .. } => true,
             _ => false,
         });
         (!decided).then_some((task, paths.as_slice()))

@@ -291,6 +291,23 @@ impl Workspace {
         Ok(Opened { key, was, ..opened.clone() })
     }
 
+    /// What the task of an attempt is called now.
+    pub fn key_now(&self, opened: &Opened) -> Result<TaskKey, AttemptError> {
+        Ok(self.renamed(opened)?.key)
+    }
+
+    /// Records something about an attempt, under the name its task has now: a
+    /// person may have given the old one to another task since it began.
+    pub fn record(
+        &self,
+        opened: &Opened,
+        entry: impl FnOnce(TaskKey) -> Entry,
+    ) -> Result<(), AttemptError> {
+        let locked = self.store.lock()?;
+        let task = self.key_now(opened)?;
+        Ok(locked.record(entry(task))?)
+    }
+
     /// The verdict, and the step it leads to; none if nothing is decided yet.
     fn decide(
         &self,

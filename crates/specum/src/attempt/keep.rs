@@ -57,9 +57,8 @@ impl Workspace {
     }
 
     fn record_kept(&self, opened: &Opened, reference: String) -> Result<String, AttemptError> {
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
-        let entry = Entry::Kept { task, attempt, reference: reference.clone() };
-        self.store.lock()?.record(entry)?;
+        let (attempt, kept) = (opened.attempt, reference.clone());
+        self.record(opened, |task| Entry::Kept { task, attempt, reference: kept })?;
         Ok(reference)
     }
 }

@@ -232,8 +232,8 @@ impl Executor<'_> {
         let message = format!("{} {}", spec.name, opened.key.id);
         let reference = ready_reference(spec, &opened.key.id);
         let commit = worktree.git.keep(Some(&worktree.base), changed, &reference, &message)?;
-        self.workspace.store.lock()?.record(Entry::Ready {
-            task: opened.key.clone(),
+        self.workspace.record(opened, |task| Entry::Ready {
+            task,
             attempt: opened.attempt,
             result: line::tail(&report.result, 64 * 1024).to_owned(),
             commit: commit.clone(),
@@ -273,31 +273,30 @@ impl Executor<'_> {
             let reason = format!("{path} has changes in the tree that are not committed");
             return self.set_aside(opened, reason, "", began, &report);
         }
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
-        let entry = Entry::Integrating { task, attempt, paths: paths.clone() };
-        self.workspace.store.lock()?.record(entry)?;
+        let (attempt, put_in) = (opened.attempt, paths.clone());
+        self.workspace
+            .record(opened, |task| Entry::Integrating { task, attempt, paths: put_in })?;
         if let Err(error) = git.put_in(&tree) {
-            let task = opened.key.clone();
-            self.workspace.store.lock()?.record(Entry::TakenOut { task })?;
+            self.workspace.record(opened, |task| Entry::TakenOut { task })?;
             let reason = format!("it does not fit into the tree: {error}");
             return self.set_aside(opened, reason, "", began, &report);
         }
         self.tell_check(opened, true);
         let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
         if let Some(outcome) = self.stop.get() {
-            recover::take_out(self.workspace, git, &opened.key, &paths)?;
+            recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
             return Ok(Some(outcome));
         }
         let judged = match self.workspace.conclude(opened, found, By::OnTop) {
             // Nobody waits for this work any more, so it does not stay in the tree.
             Err(error @ AttemptError::NotOpen(_)) => {
-                recover::take_out(self.workspace, git, &opened.key, &paths)?;
+                recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
                 return Err(error.into());
             }
             judged => judged?,
         };
         if !judged.passed() {
-            recover::take_out(self.workspace, git, &opened.key, &paths)?;
+            recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
         }
         if judged.question.is_some() {
             // Its task may be gone, and with it what says that the work is needed.

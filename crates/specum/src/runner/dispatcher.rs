@@ -305,9 +305,10 @@ impl<'a> Dispatcher<'a> {
         let broke_off = ended.report.usage.is_none() && !never_worked;
         let usage = ended.report.usage.or(Some(so_far));
         let charge = self.budget.charge(agent.measures(), usage, broke_off);
+        let task = self.workspace.key_now(&ended.opened)?;
         let entry = Entry::Charged {
-            task: ended.task.clone(),
-            attempt: ended.attempt,
+            task,
+            attempt: ended.opened.attempt,
             agent: agent.name().to_owned(),
             tokens: charge.tokens,
             cost: charge.cost,

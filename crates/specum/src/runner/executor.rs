@@ -197,14 +197,11 @@ impl Executor<'_> {
             FileError::new("create a log in", &dir, error)
         })?;
         let command = self.command(opened, place, agent)?;
-        self.workspace.store.lock()?.record(Entry::Launched {
-            task: task.clone(),
-            attempt,
-            agent: agent.name().to_owned(),
-            beside: place.beside,
-        })?;
+        let (name, beside) = (agent.name().to_owned(), place.beside);
+        self.workspace
+            .record(opened, |task| Entry::Launched { task, attempt, agent: name, beside })?;
         self.tell(RunEvent::AttemptStarted {
-            task: task.clone(),
+            task,
             attempt,
             agent: Some(agent.name().to_owned()),
             log: Some(log_path.to_string_lossy().into_owned()),
@@ -215,8 +212,7 @@ impl Executor<'_> {
         let (reply, answer) = mpsc::channel();
         self.say(Message::Ended(Ended {
             slot,
-            task,
-            attempt,
+            opened: opened.clone(),
             agent: index,
             report: report.clone(),
             changed,

@@ -69,6 +69,8 @@ impl World {
         self.truth.edited = together;
         self.disk.tasks = after;
         let tasks = self.disk.tasks.clone();
+        let souls: Vec<String> = TaskFile::scan(&tasks).tasks.iter().map(soul).collect();
+        self.truth.tasks.rogue.retain(|ticked| souls.contains(ticked));
         self.truth.plan_is(&tasks);
         Ok(())
     }
@@ -86,17 +88,18 @@ impl World {
             Some(before) => apply(file.text(), &[file.insert_before(&before, &block)]),
             None => [file.text(), b"\n", block.as_bytes()].concat(),
         };
-        Some(match renumbers {
-            true => (Edited::NUMBERS, plan::renumbered(&text)),
-            false => (Edited::PLACES, text),
+        Some(match plan::renumbered(&text).filter(|_| renumbers) {
+            Some(renumbered) => (Edited::NUMBERS, renumbered),
+            None => (Edited::PLACES, text),
         })
     }
 
     fn removes_a_task(&mut self, file: &TaskFile<'_>) -> Edit {
         let task = self.some_task(file).filter(|_| file.tasks.len() > 2)?;
         self.story(format!("removes {} ({})", task.name(), soul(&task)));
-        self.truth.tasks.rogue.remove(&soul(&task));
-        Some((Edited::REMOVED, plan::without(file, &task)))
+        // Without ids, another one in its place would be the same one rewritten.
+        let kind = if file.has_ids { Edited::REMOVED } else { Edited::TITLE };
+        Some((kind, plan::without(file, &task)))
     }
 
     fn moves_a_task(&mut self, file: &TaskFile<'_>) -> Edit {
@@ -153,8 +156,9 @@ impl World {
     }
 
     fn numbers_everything_anew(&mut self, file: &TaskFile<'_>) -> Edit {
-        file.has_ids.then(|| self.story("numbers every task anew".into()))?;
-        Some((Edited::NUMBERS, plan::renumbered(file.text())))
+        let renumbered = plan::renumbered(file.text()).filter(|_| file.has_ids)?;
+        self.story("numbers every task anew".into());
+        Some((Edited::NUMBERS, renumbered))
     }
 
     /// A task that was removed while somebody was at work.

@@ -111,7 +111,10 @@ impl Tasks {
         let souls: Vec<String> = self.known.keys().cloned().collect();
         for soul in souls.iter().filter(|soul| !now.contains_key(*soul)) {
             let is_asked = self.known[soul].removal;
-            if held && !self.is_proved(soul) {
+            // One that was opened and then removed has been done when somebody
+            // last looked.
+            let was_done = self.is_proved(soul) || self.reopened.contains(soul);
+            if held && !was_done {
                 self.known.entry(soul.clone()).and_modify(|known| known.removal = true);
             } else if !is_asked {
                 self.forget(soul);

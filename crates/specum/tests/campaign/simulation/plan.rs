@@ -159,12 +159,19 @@ pub(crate) fn rechecked(file: &TaskFile<'_>, task: &Task, proof: Proof) -> Optio
 
 /// The text with every task that is no fix numbered in its order, and the fixes
 /// told apart by the new numbers of what they fix.
-pub(crate) fn renumbered(text: &[u8]) -> Vec<u8> {
+///
+/// Not where a fix is left of a task that is gone: whoever got its number would
+/// get its fixes too.
+pub(crate) fn renumbered(text: &[u8]) -> Option<Vec<u8>> {
     let file = TaskFile::scan(text);
+    let mut fixed = file.tasks.iter().filter_map(Task::fixes);
+    if !fixed.all(|id| file.tasks.iter().any(|task| task.name() == id)) {
+        return None;
+    }
     let own = file.tasks.iter().filter(|task| task.fixes().is_none());
     let numbers: Vec<(String, String)> =
         own.enumerate().map(|(n, task)| (task.name(), format!("1.{}", n + 1))).collect();
-    with_numbers(&file, &numbers)
+    Some(with_numbers(&file, &numbers))
 }
 
 /// The text with other ids for some tasks.

@@ -29,12 +29,25 @@ impl World {
         for (opened, _) in unsettled {
             let (task, attempt) = (opened.key, opened.attempt);
             let soul = soul_of(&task);
-            let written = self.record(Entry::Cleared { task, attempt });
+            let entry = Entry::Cleared { task, attempt };
+            // What an earlier loop has left goes by the name it had there.
+            let at = self.at();
+            let written = match self.is_rightly_named(&entry) {
+                Err(_) if !self.is_of_this_loop(&soul) => {
+                    self.disk.record(&at, entry).map_err(Halt::from)
+                }
+                _ => self.record(entry),
+            };
             if took_effect(&written) {
                 self.truth.tasks.at_work.remove(&soul);
             }
             written?;
         }
         Ok(())
+    }
+
+    /// Whether somebody has begun to work on a task in this loop.
+    fn is_of_this_loop(&self, soul: &str) -> bool {
+        self.truth.tasks.opened.contains_key(soul)
     }
 }

@@ -211,8 +211,9 @@ impl World {
             let (from, to) = (runner.team[before].to_owned(), runner.team[agent].to_owned());
             self.record(Entry::AgentChanged { from, to, why: "limit".into() })?;
         }
-        let (key, attempt) =
-            (runner.jobs[slot].opened.key.clone(), runner.jobs[slot].opened.attempt);
+        let opened = &runner.jobs[slot].opened;
+        self.lock()?;
+        let (key, attempt) = (History(&self.disk.records).key_now(opened), opened.attempt);
         let beside = runner.jobs.len() > 1;
         let name = runner.team[agent];
         let launched = Entry::Launched { task: key.clone(), attempt, agent: name.into(), beside };
@@ -347,7 +348,8 @@ impl World {
         let millis = now - runner.charged_until;
         runner.charged_until = now;
         let opened = &runner.jobs[slot].opened;
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        self.lock()?;
+        let (task, attempt) = (History(&self.disk.records).key_now(opened), opened.attempt);
         self.write_charge(
             (task, attempt, name),
             |budget| budget.charge(measures, usage, broke_off),

@@ -146,7 +146,15 @@ impl World {
             return Ok(true);
         }
         let soul = soul_of(&opened.key);
-        let is_it = |call: &Call| !call.is_disowned && soul_of(&call.opened.key) == soul;
+        let history = History(&self.disk.records);
+        // An executor whose attempt has its verdict works for nobody.
+        let is_over = |call: &Call| {
+            let delegation = history.delegated(&call.tool_use_id);
+            delegation.is_none_or(|delegation| history.has_verdict(&delegation))
+        };
+        let is_it = |call: &Call| {
+            !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul
+        };
         let is_worked = session.calls.iter().any(is_it);
         let calls = History(&self.disk.records).calls_at_work();
         let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
@@ -249,8 +257,7 @@ impl World {
     /// Judges the attempts that have reported: once the last of a batch has, or
     /// when the judge before was cut off.
     fn judge_reported(&mut self) -> Result<(), Halt> {
-        let Some(state) = self.enter()?.state else { return Ok(()) };
-        let text = self.disk.tasks.clone();
+        let Some((state, text)) = self.view_on_record()? else { return Ok(()) };
         let file = TaskFile::scan(&text);
         let open: Vec<Opened> = match machine::unit(&state, &file, &self.scope()) {
             Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
@@ -272,14 +279,22 @@ impl World {
 
     /// Judges those that have reported, although others will not.
     fn judge_finished(&mut self) -> Result<(), Halt> {
-        let Some(state) = self.enter()?.state else { return Ok(()) };
-        let text = self.disk.tasks.clone();
+        let Some((state, text)) = self.view_on_record()? else { return Ok(()) };
         for opened in self.running(&state, &TaskFile::scan(&text)) {
             if let Some(said) = History(&self.disk.records).reported(&opened) {
                 self.judge_report(&opened, &said)?;
             }
         }
         Ok(())
+    }
+
+    /// State and plan under the same names, without ticks that nothing is behind.
+    fn view_on_record(&mut self) -> Result<Option<(State, Vec<u8>)>, Halt> {
+        self.lock()?;
+        let reviewed = self.review(self.state())?;
+        let unticks: Vec<TaskEdit> = reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
+        let text = TaskEdit::apply_all(&unticks, &self.disk.tasks);
+        Ok(reviewed.state.map(|state| (state, text)))
     }
 
     fn judge_report(&mut self, opened: &Opened, said: &str) -> Result<(), Halt> {

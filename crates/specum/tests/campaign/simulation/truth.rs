@@ -72,8 +72,8 @@ impl Edited {
     pub(crate) const WORDS: Edited = Edited(4);
     /// Tasks were numbered anew: their text tells.
     pub(crate) const NUMBERS: Edited = Edited(8);
-    /// A title was rewritten where titles are all there is: only the neighbours
-    /// tell.
+    /// A title was rewritten, or a task removed, where titles are all there is:
+    /// only the neighbours tell.
     pub(crate) const TITLE: Edited = Edited(16);
 
     /// This and another edit at once, if anybody can follow them.

@@ -417,6 +417,10 @@ impl World {
     }
 
     fn take_back(&mut self, opened: &Opened, changes: Changes) -> Result<(), Halt> {
+        let reviewed = self.review(self.state())?;
+        let mut renamed = opened.clone();
+        renamed.key = History(&self.disk.records).key_now(opened);
+        let opened = &renamed;
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
         let (id, soul) = (opened.key.id.clone(), soul_of(&opened.key));
@@ -425,7 +429,7 @@ impl World {
         let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
         let entry = self.entry(opened, AttemptResult::Failed, &verdict);
         let found = file.find(&opened.key);
-        let (Some(state), Found::Same(index) | Found::Retitled(index)) = (self.state(), found)
+        let (Some(state), Found::Same(index) | Found::Retitled(index)) = (reviewed.state, found)
         else {
             self.story(format!("the commit of {id} is refused, and nothing is left to open"));
             let written = self.record(entry);
