@@ -155,7 +155,7 @@ impl Play<'_> {
         self.make_writable()?;
         self.unlock()?;
         if ended.code == Some(6) {
-            let resumed = self.stage.specum(&["resume"])?;
+            let resumed = self.stage.person(&["resume"])?;
             self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
         }
         Ok(())

@@ -152,9 +152,8 @@ impl World {
             let delegation = history.delegated(&call.tool_use_id);
             delegation.is_none_or(|delegation| history.has_verdict(&delegation))
         };
-        let is_it = |call: &Call| {
-            !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul
-        };
+        let is_it =
+            |call: &Call| !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul;
         let is_worked = session.calls.iter().any(is_it);
         let calls = History(&self.disk.records).calls_at_work();
         let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
