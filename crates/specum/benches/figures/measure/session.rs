@@ -23,7 +23,7 @@ pub(super) fn measure(bench: &Bench) -> Figures {
 
 /// A model that stops after each task, with the Stop hook and without.
 fn stopping(bench: &Bench, program: &Path, tasks: usize) -> Vec<Row> {
-    let begin = "Begin: `specum finish 1.1`.";
+    let begin = "Begin with `task 1.1`.";
     let work = |with_plugin: Plugin| {
         let world = project(tasks);
         let mut implement = world.program(&bench.specum);
@@ -151,12 +151,13 @@ fn coordinate(request: &Request) -> Reply {
     }
 }
 
+/// It does by itself what it is sent back for, and stops.
 fn one_task_a_turn(request: &Request) -> Reply {
     if !request.tool_results().is_empty() {
         return Reply::text("One task done.");
     }
     let text = request.last_user_text();
-    match text.rsplit_once("`specum finish ").and_then(|(_, rest)| rest.split('`').next()) {
+    match text.rsplit_once("`task ").and_then(|(_, rest)| rest.split('`').next()) {
         Some(id) => Reply::tool(
             "Bash",
             json!({"command": format!("echo TASK_COMPLETE | specum finish {id}")}),

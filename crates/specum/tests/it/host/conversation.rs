@@ -32,9 +32,14 @@ impl Conversation {
 
     /// Types a message and sends it. While the host is busy, it queues it.
     pub(crate) fn says(&mut self, text: &str) {
+        let before = times(&self.terminal.screen(), text);
         self.types(text);
         self.terminal.press(ENTER);
-        self.terminal.until("empty line to type into", |screen| input(screen) != text);
+        // Some hosts leave what was sent in the line at times; then it stands
+        // in the conversation all the same.
+        self.terminal.until(&format!("`{text}` sent"), |screen| {
+            input(screen) != text || times(screen, text) > before + 1
+        });
     }
 
     /// Types without sending. What comes with its Enter at once would be taken
@@ -79,6 +84,15 @@ impl Conversation {
 
 /// What stands in the line that a person types into, the last with a prompt.
 fn input(screen: &str) -> &str {
-    let lines = screen.lines().rev();
-    lines.filter_map(|line| line.trim().strip_prefix(PROMPT)).next().unwrap_or_default().trim()
+    prompts(screen).last().unwrap_or_default()
+}
+
+/// How often a text was said, or is about to be.
+fn times(screen: &str, text: &str) -> usize {
+    prompts(screen).filter(|said| *said == text).count()
+}
+
+/// What was said so far, and what stands in the line to type into.
+fn prompts(screen: &str) -> impl Iterator<Item = &str> {
+    screen.lines().filter_map(|line| line.trim().strip_prefix(PROMPT)).map(str::trim)
 }
