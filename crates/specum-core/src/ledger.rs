@@ -518,9 +518,7 @@ impl Review {
             } else if asked.is_some() {
                 self.edits.push(PlanEdit::Withdrawn(key.clone()));
             }
-        } else if let (Some(during), true) =
-            (during, asked != Some(&Change::Check(now.clone())))
-        {
+        } else if let (Some(during), true) = (during, asked != Some(&Change::Check(now.clone()))) {
             let (task, change, during) = (key.clone(), Change::Check(now), during.to_owned());
             self.edits.push(PlanEdit::Unconfirmed { task, change, during });
             self.reword(&key, content, reads_otherwise);

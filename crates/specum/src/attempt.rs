@@ -185,8 +185,7 @@ impl Workspace {
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         drop(locked);
         self.tell(&mut reviewed);
-        let unticks: Vec<TaskEdit> =
-            reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
+        let unticks: Vec<TaskEdit> = reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
         let View { state, tasks } = reviewed.view;
         let tasks = tasks.map(|tasks| TaskEdit::apply_all(&unticks, &tasks));
         Ok(View { state, tasks })

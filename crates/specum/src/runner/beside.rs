@@ -274,8 +274,11 @@ impl Executor<'_> {
             return self.set_aside(opened, reason, "", began, &report);
         }
         let (attempt, put_in) = (opened.attempt, paths.clone());
-        self.workspace
-            .record(opened, |task| Entry::Integrating { task, attempt, paths: put_in })?;
+        self.workspace.record(opened, |task| Entry::Integrating {
+            task,
+            attempt,
+            paths: put_in,
+        })?;
         if let Err(error) = git.put_in(&tree) {
             self.workspace.record(opened, |task| Entry::TakenOut { task })?;
             let reason = format!("it does not fit into the tree: {error}");

@@ -198,8 +198,12 @@ impl Executor<'_> {
         })?;
         let command = self.command(opened, place, agent)?;
         let (name, beside) = (agent.name().to_owned(), place.beside);
-        self.workspace
-            .record(opened, |task| Entry::Launched { task, attempt, agent: name, beside })?;
+        self.workspace.record(opened, |task| Entry::Launched {
+            task,
+            attempt,
+            agent: name,
+            beside,
+        })?;
         self.tell(RunEvent::AttemptStarted {
             task,
             attempt,

@@ -173,6 +173,8 @@ impl Stage {
             fs::create_dir_all(path.parent().unwrap_or(&root))?;
             fs::write(path, bytes)?;
         }
+        fs::create_dir_all(root.join("specs/other"))?;
+        fs::write(root.join("specs/other/tasks.md"), "- [ ] 1.1 Another plan's\n- [x] 1.2 Done\n")?;
         fs::set_permissions(root.join("src/tool.sh"), Permissions::from_mode(0o755))?;
         symlink("src/tool.sh", root.join("tool"))?;
         self.hand_over()?;
@@ -257,9 +259,18 @@ impl Stage {
         Err(io::Error::other(format!("git {args:?}: {said}")))
     }
 
-    /// A verb that a person types between two starts.
-    pub(crate) fn specum(&self, args: &[&str]) -> io::Result<Ended> {
-        let mut command = self.command(&self.programs.specum);
+    /// A verb that a person types between two starts, at a terminal: some are a
+    /// person's to say.
+    pub(crate) fn person(&self, args: &[&str]) -> io::Result<Ended> {
+        let mut command = self.command(Path::new("script"));
+        let words = format!("specum {}", args.join(" "));
+        command.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
+        wait(command)
+    }
+
+    /// What a person does with an editor between two starts.
+    pub(crate) fn editor(&self, args: &[&str]) -> io::Result<Ended> {
+        let mut command = self.command(&self.programs.person);
         command.args(args);
         wait(command)
     }

@@ -43,7 +43,11 @@ impl World {
         }
     }
 
-    fn edits(&mut self, who: &str, edit: fn(&mut World, &TaskFile<'_>) -> Edit) -> Result<(), Halt> {
+    fn edits(
+        &mut self,
+        who: &str,
+        edit: fn(&mut World, &TaskFile<'_>) -> Edit,
+    ) -> Result<(), Halt> {
         // An editor shows the file as it is recovered.
         self.lock()?;
         let text = self.disk.tasks.clone();

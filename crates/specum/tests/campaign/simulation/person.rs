@@ -23,7 +23,8 @@ impl World {
             if state.as_ref().is_some_and(|state| state.awaiting_approval) {
                 return self.happen(Event::Resume, Entry::Resumed);
             }
-            if state.is_some() && self.truth.tasks.known.keys().any(|soul| self.truth.tasks.is_asked(soul))
+            if state.is_some()
+                && self.truth.tasks.known.keys().any(|soul| self.truth.tasks.is_asked(soul))
             {
                 return self.accepts();
             }

@@ -188,7 +188,9 @@ pub(crate) fn with_numbers(file: &TaskFile<'_>, numbers: &[(String, String)]) ->
                 Some(id) => block.replacen(&format!("[FIX {fixes}]"), &format!("[FIX {id}]"), 1),
                 None => block,
             },
-            (None, Some(id)) => block.replacen(&format!("] {} ", task.name()), &format!("] {id} "), 1),
+            (None, Some(id)) => {
+                block.replacen(&format!("] {} ", task.name()), &format!("] {id} "), 1)
+            }
             (None, None) => block,
         };
         text.extend_from_slice(block.as_bytes());

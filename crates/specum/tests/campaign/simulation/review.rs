@@ -99,10 +99,12 @@ impl World {
         let told: BTreeSet<String> = found.iter().map(soul_of).collect();
         self.truth.edited = Edited::NO;
         promise!(unproved == told, "without a proof are {unproved:?}, and told to be {told:?}");
-        let accepted: Vec<&String> = (self.truth.tasks.rogue)
-            .intersection(&self.truth.tasks.by_person)
-            .collect();
-        promise!(accepted.is_empty(), "{accepted:?} were ticked by agents, and count as a person's");
+        let accepted: Vec<&String> =
+            (self.truth.tasks.rogue).intersection(&self.truth.tasks.by_person).collect();
+        promise!(
+            accepted.is_empty(),
+            "{accepted:?} were ticked by agents, and count as a person's"
+        );
         Ok(())
     }
 
@@ -131,7 +133,11 @@ impl World {
         for (soul, task) in on_record {
             let known = &known[&soul];
             let id = &task.task.id;
-            promise!(proof(&task.check) == known.check, "the check of {id} is not {:?}", known.check);
+            promise!(
+                proof(&task.check) == known.check,
+                "the check of {id} is not {:?}",
+                known.check
+            );
             let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);
             let removal = asked == Some(&Change::Removed);
             promise!(removal == known.removal, "the removal of {id} is asked for: {removal}");

@@ -91,7 +91,8 @@ impl World {
         self.disk.memory = None;
         let reviewed = self.enter()?;
         let owns = |owner: &Owner| owner.is_session(id);
-        if let Some(mut state) = reviewed.state.filter(|state| state.owner.as_ref().is_some_and(owns))
+        if let Some(mut state) =
+            reviewed.state.filter(|state| state.owner.as_ref().is_some_and(owns))
         {
             state.owner = None;
             let state = StateChange::Write(state.to_object());
@@ -138,7 +139,8 @@ impl World {
         if due.is_empty() {
             return Ok(true);
         }
-        let opened = due[self.chance.below(u32::try_from(due.len()).expect("few")) as usize].clone();
+        let opened =
+            due[self.chance.below(u32::try_from(due.len()).expect("few")) as usize].clone();
         if History(&self.disk.records).delegations(&opened) >= MAX_DELEGATIONS {
             self.given_out_in_vain(&opened)?;
             return Ok(true);
@@ -150,9 +152,8 @@ impl World {
             let delegation = history.delegated(&call.tool_use_id);
             delegation.is_none_or(|delegation| history.has_verdict(&delegation))
         };
-        let is_it = |call: &Call| {
-            !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul
-        };
+        let is_it =
+            |call: &Call| !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul;
         let is_worked = session.calls.iter().any(is_it);
         let calls = History(&self.disk.records).calls_at_work();
         let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
@@ -315,8 +316,7 @@ impl World {
             session.blocks = 0;
         }
         let claims = self.chance.once_in(4);
-        let stake =
-            if session.is_a_persons_turn { Stake::PersonsTurn } else { Stake::Asked };
+        let stake = if session.is_a_persons_turn { Stake::PersonsTurn } else { Stake::Asked };
         let output = self.stop(&session.id, session.sent_back, claims, stake)?;
         promise!(
             self.stop("somebody else", true, false, Stake::None)? == Output::Silent,

@@ -303,7 +303,8 @@ impl World {
     /// Every record calls a task what it is called on record at that moment.
     pub(crate) fn is_rightly_named(&self, entry: &Entry) -> Result<(), Halt> {
         let Some(key) = entry.task() else { return Ok(()) };
-        if let Some(known) = self.truth.tasks.known.get(&soul_of(key)).filter(|known| !known.removal)
+        if let Some(known) =
+            self.truth.tasks.known.get(&soul_of(key)).filter(|known| !known.removal)
         {
             promise!(
                 known.name == key.id,

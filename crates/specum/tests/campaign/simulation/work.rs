@@ -75,8 +75,7 @@ impl World {
             .state()
             .or_else(|| was_corrupt.then(|| History(&self.disk.records).last_state()).flatten());
         let state = state.unwrap_or_else(|| State::new(file.tasks.len()));
-        let is_new =
-            self.disk.state.is_none() || !Ledger::of(&self.disk.records).has_begun();
+        let is_new = self.disk.state.is_none() || !Ledger::of(&self.disk.records).has_begun();
         let plan = if is_new { ledger::beginning(&file) } else { Vec::new() };
         let owner = start.owner.clone();
         let step = machine::step(&state, &file, Event::Start(start));
@@ -231,7 +230,8 @@ impl World {
             let entries = self.disk.records.iter().map(|record| &record.entry);
             entries.filter(about).any(is_it)
         };
-        let failure = |entry: &Entry| matches!(entry, Entry::Failed { .. } | Entry::SetAside { .. });
+        let failure =
+            |entry: &Entry| matches!(entry, Entry::Failed { .. } | Entry::SetAside { .. });
         promise!(
             history.last_failure(&key).is_none() || is_own(failure),
             "{name} has never failed, and is told a failure"
@@ -314,8 +314,7 @@ impl World {
         }
         let mut foreign = reviewed.unproved;
         foreign.retain(|key| key.id != opened.key.id);
-        let set_aside =
-            matches!(ending, Ending::OnTop { .. }) && only_the_check_failed(&verdict);
+        let set_aside = matches!(ending, Ending::OnTop { .. }) && only_the_check_failed(&verdict);
         let Some(index) = index else {
             let entry = self.entry(opened, AttemptResult::Waits, &verdict);
             self.story(format!("{id} is gone, and its attempt waits"));
@@ -389,11 +388,7 @@ impl World {
             _ => false,
         };
         promise!(!verdict.passed() || deserved, "{act:?} passes, checked by {:?}", exam.proof);
-        promise!(
-            verdict.passed() || !deserved,
-            "good work fails: {}",
-            verdict.reason()
-        );
+        promise!(verdict.passed() || !deserved, "good work fails: {}", verdict.reason());
         let only_check = only_the_check_failed(verdict);
         let is_asked = self.truth.tasks.is_asked(soul);
         promise!(
