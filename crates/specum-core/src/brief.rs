@@ -226,7 +226,7 @@ mod tests {
         - [ ] 1.2 Add it
           - **Verify**: `make`
 
-        The above is task 1.2 of the plan ./specs/demo/tasks.md, attempt 2.
+        The above is task 1.2 of the plan ./specs/demo/tasks.md, attempt 2. Work in /home/me/project: every path here begins there, and the Verify command runs there.
 
         ## What failed last time
         - `make` ended with code 2

@@ -77,6 +77,9 @@ pub enum Entry {
         /// The end of the check's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
+        /// What it changed and left uncommitted, as a failed attempt does.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
     },
     /// An attempt began.
     Opened {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::{Entry, Record};
 use crate::line;
-use crate::tasks::{self, Task, TaskEdit, TaskFile, TaskKey};
+use crate::tasks::{self, Task, TaskFile, TaskKey, short_title};
 
 /// The lines of a check as they stand in the plan. Bytes, because a plan may
 /// hold anything; text in the journal wherever they are text.
@@ -140,8 +140,8 @@ pub enum PlanEdit {
 pub enum Change {
     /// The check was changed to this.
     Check(Lines),
-    /// The task was removed.
-    Removed,
+    /// The task was removed, which was called so.
+    Removed(String),
 }
 
 /// Why a tick counts.
@@ -181,7 +181,8 @@ pub struct OnRecord {
 impl OnRecord {
     /// Whether the task is gone, and nobody has agreed to that.
     fn is_removal(&self) -> bool {
-        self.unconfirmed.as_ref().is_some_and(|asked| asked.change == Change::Removed)
+        let asked = self.unconfirmed.as_ref().map(|asked| &asked.change);
+        matches!(asked, Some(Change::Removed(_)))
     }
 
     /// Whether the task may be removed without a person's word.
@@ -195,6 +196,7 @@ impl OnRecord {
         let id = &self.task.id;
         let during = match during.is_empty() {
             true => "while the loop was at work".to_owned(),
+            false if during.contains(", ") => format!("while {during} were being worked on"),
             false => format!("while {during} was being worked on"),
         };
         Some(match change {
@@ -204,9 +206,13 @@ impl OnRecord {
                 self.check.shown(),
                 new.shown()
             ),
-            Change::Removed => format!(
-                "task {id} was removed {during}; put it back, or `specum accept {id}` agrees"
-            ),
+            Change::Removed(id) => {
+                let title = short_title(&self.task.title);
+                format!(
+                    "task {id} ({title}) was removed {during}; put it back, or `specum accept \
+                     {id}` agrees"
+                )
+            }
         })
     }
 }
@@ -218,6 +224,8 @@ pub struct Review {
     pub edits: Vec<PlanEdit>,
     /// Boxes that are ticked with nothing behind it.
     pub unproved: Vec<TaskKey>,
+    /// Whether tasks cannot be told apart, because they have one id.
+    pub has_doubles: bool,
 }
 
 impl Review {
@@ -320,14 +328,6 @@ impl Ledger {
             Entry::Accepted { task } => self.accept(task),
             _ => {}
         }
-        // What specum itself inserts is on record at once.
-        for edit in record.changes.iter().flat_map(|changes| &changes.tasks) {
-            if let TaskEdit::InsertAfter { block, .. } = edit {
-                let file = TaskFile::scan(block.as_bytes());
-                let added = file.tasks.iter().map(|task| Planned::of(&file, task, false));
-                added.for_each(|planned| self.record(&planned));
-            }
-        }
     }
 
     fn change(&mut self, edits: &[PlanEdit]) {
@@ -391,7 +391,7 @@ impl Ledger {
         let Some(known) = self.task_mut(&task.id) else { return };
         match known.unconfirmed.take() {
             Some(Unconfirmed { change: Change::Check(lines), .. }) => known.check = lines,
-            Some(Unconfirmed { change: Change::Removed, .. }) => self.remove(&task.id),
+            Some(Unconfirmed { change: Change::Removed(_), .. }) => self.remove(&task.id),
             None => {}
         }
     }
@@ -411,24 +411,20 @@ impl Ledger {
     /// whatever was changed is a person's.
     pub fn review(&self, file: &TaskFile<'_>, during: Option<&str>) -> Review {
         if !self.begun {
-            let edits = beginning(file).into_iter().map(PlanEdit::Recorded).collect();
-            return Review { edits, unproved: Vec::new() };
+            return first_sight(file, during);
         }
         let mut review = Review::default();
         let places = follow::places(&self.tasks, file);
         let mut known = vec![false; file.tasks.len()];
-        let names: HashSet<String> = file.tasks.iter().map(Task::name).collect();
+        let mut taken: HashSet<String> = HashSet::new();
         let mut gone = self.gone;
         for (on_record, place) in self.tasks.iter().zip(places) {
             match place {
                 None => {
-                    // Its name belongs to another by now, or may soon: what is
-                    // known of it must not be taken for the other's.
+                    // Its name may be another's, now or later: what is known of it
+                    // must not be taken for the other's.
                     let key = &on_record.task;
-                    let needs_name = key.place().is_some()
-                        || names.contains(&key.id)
-                        || (on_record.may_go(during) && key.gone().is_none());
-                    let name = needs_name.then(|| {
+                    let name = key.gone().is_none().then(|| {
                         gone += 1;
                         key.named_gone(gone)
                     });
@@ -436,12 +432,18 @@ impl Ledger {
                 }
                 Some(index) => {
                     known[index] = true;
+                    taken.insert(file.tasks[index].name());
                     review.compare(on_record, file, &file.tasks[index], during);
                 }
             }
         }
         let new = file.tasks.iter().zip(known).filter(|(_, known)| !known);
         for (task, _) in new {
+            // A second task of one id says nothing about the first.
+            if taken.contains(&task.name()) {
+                review.has_doubles = true;
+                continue;
+            }
             let ticked = task.done && during.is_none();
             review.edits.push(PlanEdit::Recorded(Planned::of(file, task, ticked)));
             if task.done && during.is_some() {
@@ -451,11 +453,6 @@ impl Ledger {
         review
     }
 
-    /// A name for a task that is gone, under which nothing was recorded before.
-    pub fn name_for_gone(&self, task: &TaskKey) -> TaskKey {
-        task.named_gone(self.gone + 1)
-    }
-
     /// The ticks that have nothing behind them, if somebody holds the loop.
     pub fn unproved(&self, file: &TaskFile<'_>) -> Vec<TaskKey> {
         match self.begun {
@@ -463,6 +460,22 @@ impl Ledger {
             false => Vec::new(),
         }
     }
+}
+
+/// A loop that an earlier version began has nothing on record: what is ticked
+/// counts, but for what is being worked on.
+fn first_sight(file: &TaskFile<'_>, during: Option<&str>) -> Review {
+    let at_work: Vec<&str> = during.unwrap_or_default().split(", ").collect();
+    let mut review = Review::default();
+    for task in &file.tasks {
+        let is_at_work = at_work.contains(&task.name().as_str());
+        let planned = Planned::of(file, task, task.done && !is_at_work);
+        review.edits.push(PlanEdit::Recorded(planned));
+        if task.done && is_at_work {
+            review.unproved.push(task.key());
+        }
+    }
+    review
 }
 
 fn on_record(planned: &Planned) -> OnRecord {
@@ -491,8 +504,8 @@ impl Review {
         if on_record.may_go(during) {
             self.edits.push(PlanEdit::Removed(task));
         } else if let Some(during) = during.filter(|_| !on_record.is_removal()) {
-            let (change, during) = (Change::Removed, during.to_owned());
-            self.edits.push(PlanEdit::Unconfirmed { task, change, during });
+            let change = Change::Removed(on_record.task.id.clone());
+            self.edits.push(PlanEdit::Unconfirmed { task, change, during: during.to_owned() });
         }
     }
 

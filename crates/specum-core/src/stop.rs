@@ -339,7 +339,11 @@ impl Scene<'_> {
         // A host that numbers its turns can be told without an error.
         let output = match self.stake {
             Stake::Asked if self.input.turn_id.is_some() => {
-                Output::Guide { context: self.guidance(state, notice), system_message }
+                let context = match state.driver {
+                    Driver::Hook => self.guidance(state, notice),
+                    Driver::RalphLoop => reason(notice),
+                };
+                Output::Guide { context, system_message }
             }
             _ => Output::Block { reason: reason(notice), system_message },
         };

@@ -181,7 +181,7 @@ impl TaskKey {
     }
 
     /// Which of those that are gone it is, if that is its name.
-    pub(crate) fn gone(&self) -> Option<usize> {
+    pub fn gone(&self) -> Option<usize> {
         self.id.strip_prefix(GONE)?.parse().ok()
     }
 }
@@ -274,6 +274,10 @@ impl<'a> TaskFile<'a> {
         let by_both = |task: &&Task| task.title == key.title && task.name() == key.id;
         if let Some(task) = self.tasks.iter().find(by_both) {
             return Found::Same(task.index);
+        }
+        // Another task may have its title.
+        if key.gone().is_some() {
+            return Found::Gone;
         }
         if self.has_ids {
             return match self.tasks.iter().find(|task| task.name() == key.id) {

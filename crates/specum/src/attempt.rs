@@ -17,7 +17,7 @@ mod open;
 mod review;
 mod tree;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -56,6 +56,8 @@ pub struct Workspace {
     pub scope: Scope,
     /// The work tree as it was when a commit had just been made.
     after_commit: Mutex<Option<(Instant, Status)>>,
+    /// The folders of the project's other specs.
+    others: Vec<PathBuf>,
     /// What reviews of the plan have found, and nobody has told yet.
     news: Mutex<Vec<String>>,
 }
@@ -79,8 +81,10 @@ impl Workspace {
             return Err(AttemptError::CameAlong(file));
         }
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
+        let others = project.specs().into_iter().map(|spec| spec.dir);
+        let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
-        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit, news, spec })
+        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit, news, others, spec })
     }
 
     /// Refuses a plan that cannot be worked, or that has nothing to be worked.
@@ -106,18 +110,12 @@ impl Workspace {
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
         let file = TaskFile::scan(&tasks);
         refuse_mistakes(&file, &self.spec.root)?;
-        let state = match self.store.read_state() {
-            Some(Ok(state)) => state,
-            // What was written last is in the journal, so a broken file is no
-            // amnesty for what has failed.
-            Some(Err(_)) => History(&self.store.read_journal()?)
-                .last_state()
-                .unwrap_or_else(|| State::new(file.tasks.len())),
-            None => State::new(file.tasks.len()),
-        };
+        // What was written last is in the journal, so a broken or missing file is
+        // no amnesty for what has failed.
+        let state = self.known_state()?.unwrap_or_else(|| State::new(file.tasks.len()));
         self.refuse_beside_a_run(&state)?;
         // A loop that is new to us finds the plan as it is; what is ticked counts.
-        let is_new = !self.store.has_state() || !self.ledger()?.has_begun();
+        let is_new = !self.ledger()?.has_begun();
         let plan = if is_new { ledger::beginning(&file) } else { Vec::new() };
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
@@ -255,6 +253,9 @@ impl Workspace {
 
     /// The open attempt at a task that a person names.
     pub fn opened(&self, address: &str) -> Result<Opened, AttemptError> {
+        if !self.store.has_state() {
+            return Err(AttemptError::NoLoop(self.spec.name.clone()));
+        }
         // Under the names that tasks have now.
         let locked = self.store.lock()?;
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
@@ -267,8 +268,8 @@ impl Workspace {
         let journal = self.store.read_journal()?;
         // Whoever was told to work on `no.1` means that task, although another
         // one may stand there by now; of several, the one that was told last.
-        let open = file.tasks.iter().filter_map(|task| open_attempt(&journal, &task.key()));
-        let told = open.filter(|opened| opened.is_called(address));
+        let open = History(&journal).open_attempts();
+        let told = open.into_iter().filter(|opened| opened.is_called(address));
         if let Some(opened) = told.max_by_key(|opened| History(&journal).opening_of(opened)) {
             return Ok(opened);
         }

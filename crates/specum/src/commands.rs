@@ -112,7 +112,7 @@ const SESSION_VERBS: [&str; 9] =
     ["implement", "cancel", "status", "pause", "resume", "switch", "tick", "accept", "help"];
 
 /// The verbs that are a person's to say, or may be.
-const PERSONS_VERBS: [&str; 4] = ["tick", "accept", "resume", "implement"];
+const PERSONS_VERBS: [&str; 5] = ["tick", "accept", "resume", "implement", "cancel"];
 
 /// Whether a verb is a person's to say, or may be.
 pub(crate) fn is_persons_verb(verb: &str) -> bool {
@@ -197,7 +197,7 @@ pub fn run() -> ExitCode {
         Some(Verb::Accept(args)) => accept::run(&args, typed),
         Some(Verb::Pause(args)) => pause::pause(&args),
         Some(Verb::Resume(args)) => pause::resume(&args, typed),
-        Some(Verb::Cancel(args)) => cancel::run(&args),
+        Some(Verb::Cancel(args)) => cancel::run(&args, typed),
         Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Plugin(args)) => plugin::run(&args),
         Some(Verb::Completions(args)) => completions::run(&args),
@@ -432,7 +432,23 @@ fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The spec that the session this command runs in works on.
+fn spec_of_session() -> Option<(Project, Spec)> {
+    let session = session::of_any_host()?;
+    let (project, spec) = hook::noted_spec(&session)?;
+    let store = Store::of(&spec);
+    let state = store.read_state().and_then(Result::ok);
+    let holder = owner::holder(&store, state.as_ref(), Asker::Session(&session));
+    (holder == Holder::Me).then_some((project, spec))
+}
+
 fn workspace(named: Option<&str>) -> anyhow::Result<Workspace> {
+    // A session means the spec it works on, whichever is active.
+    if named.is_none()
+        && let Some((project, spec)) = spec_of_session()
+    {
+        return Ok(Workspace::new(&project, spec)?);
+    }
     let project = project()?;
     let spec = spec(&project, named)?;
     Ok(Workspace::new(&project, spec)?)

@@ -161,7 +161,7 @@ fn lookup(input: &Input) -> Lookup {
 
 /// The spec that a session has asked for work of, unless somebody else works on
 /// it by now.
-fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
+pub(crate) fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
     let note = Note::of(session_id)?;
     let project = Project::at(note.root);
     let spec = project.settings.enabled.then(|| project.spec_in(&note.spec))?.ok()?;
@@ -218,8 +218,7 @@ fn decide(
     let stake = stake(input, spec, store, state.as_ref().ok());
     let (tasks, questions) = match (stake, tasks) {
         (Stake::Asked | Stake::PersonsTurn, Some(tasks)) => {
-            let as_written = state.as_ref().ok().and_then(|state| state.ticks.as_deref());
-            let (tasks, questions) = proved(store, tasks, as_written);
+            let (tasks, questions) = proved(store, tasks, state.as_ref().ok());
             (Some(tasks), questions)
         }
         (_, tasks) => (tasks, Vec::new()),
@@ -285,10 +284,12 @@ fn stake(input: &Input, spec: &Spec, store: &Store, state: Option<&State>) -> St
 /// The plan as it counts, without ticks that have nothing behind them, and what
 /// waits for a person. Whoever finds the ticks as they were written needs not
 /// ask the journal.
-fn proved(store: &Store, tasks: Vec<u8>, as_written: Option<&str>) -> (Vec<u8>, Vec<String>) {
+fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> (Vec<u8>, Vec<String>) {
+    let as_written = state.and_then(|state| state.ticks.as_deref());
+    let waits = state.is_some_and(|state| state.task_results.values().any(|task| task.waits));
     let file = TaskFile::scan(&tasks);
     let something_open = file.open().next().is_some();
-    if something_open && as_written == Some(file.ticks().as_str()) {
+    if something_open && !waits && as_written == Some(file.ticks().as_str()) {
         return (tasks, Vec::new());
     }
     let Ok(journal) = store.read_journal() else { return (tasks, Vec::new()) };

@@ -13,7 +13,7 @@ use specum_core::agent::SESSION_MARKS;
 use thiserror::Error;
 
 use crate::process;
-use crate::session::{self, Pending};
+use crate::session;
 
 /// How a command line came here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Typed {
 #[derive(Debug, Error)]
 #[error(
     "`specum {verb}` is a person's to say. Type /ralph-specum:{verb} in the session, or run it in \
-     a terminal of your own"
+     a terminal of your own, outside of any agent"
 )]
 pub struct NotAPerson {
     verb: &'static str,
@@ -47,16 +47,18 @@ pub fn require(verb: &'static str, typed: Typed) -> Result<(), NotAPerson> {
 /// Whether somebody has typed this very command as a whole message in the
 /// session that runs it now. It counts once.
 fn by_message(verb: &str) -> bool {
-    let arguments: Vec<String> = std::env::args().skip(2).collect();
-    session::current()
-        .and_then(|id| Pending::take(&id, verb))
-        .is_some_and(|pending| pending.arguments == arguments)
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_the_verb = words.first().is_some_and(|word| word == verb);
+    is_the_verb && session::of_any_host().is_some_and(|id| session::take_typed(&id, &words))
 }
 
 /// Whether both sides are a terminal, and neither a host's nor a run's.
 fn at_a_terminal() -> bool {
-    let marked = SESSION_MARKS.iter().chain(&[process::MARK, "SPECUM_ATTEMPT"]);
-    io::stdin().is_terminal()
-        && io::stdout().is_terminal()
-        && !marked.into_iter().any(|mark| std::env::var_os(mark).is_some())
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_an_agents_shell()
+}
+
+/// Whether a host or a run has started this process, as far as it says so.
+pub fn is_an_agents_shell() -> bool {
+    let marks = SESSION_MARKS.iter().chain(&[process::MARK, "SPECUM_ATTEMPT"]);
+    marks.into_iter().any(|mark| std::env::var_os(mark).is_some())
 }

@@ -4,7 +4,7 @@
 //! that sees them keeps them here, below `$XDG_STATE_HOME/specum`, under the
 //! session's id; the command itself picks them up, once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use specum_core::digest::Digest;
@@ -39,11 +39,7 @@ pub struct Pending {
 impl Pending {
     /// Keeps a command for the session's next call.
     pub fn keep(&self) -> Result<(), FileError> {
-        let Some(path) = path_of(&self.session_id) else { return Ok(()) };
-        if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
-        }
-        files::write(&path, &serde_json::to_vec(self).expect("plain data is JSON"))
+        path_of(&self.session_id).map_or(Ok(()), |path| write_json(&path, self))
     }
 
     /// Takes what the session has kept for a verb, if it has.
@@ -54,6 +50,34 @@ impl Pending {
         let pending: Pending = serde_json::from_slice(&bytes).ok()?;
         (pending.verb == verb && pending.session_id == session_id).then_some(pending)
     }
+}
+
+/// Keeps the words of a whole message that is a person's verb, until the next
+/// message.
+pub fn keep_typed(session_id: &str, words: &[String]) -> Result<(), FileError> {
+    let Some(path) = typed_path(session_id) else { return Ok(()) };
+    write_json(&path, &words)
+}
+
+/// Forgets such words.
+pub fn forget_typed(session_id: &str) -> Result<(), FileError> {
+    typed_path(session_id).map_or(Ok(()), |path| files::remove(&path))
+}
+
+/// Whether somebody has typed just these words as a whole message. They count
+/// once.
+pub fn take_typed(session_id: &str, words: &[String]) -> bool {
+    let Some(path) = typed_path(session_id) else { return false };
+    let kept = files::read(&path, MAX_BYTES).ok();
+    let kept: Option<Vec<String>> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    kept.is_some_and(|kept| kept == words) && files::remove(&path).is_ok()
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
+    }
+    files::write(path, &serde_json::to_vec(value).expect("plain data is JSON"))
 }
 
 /// What a session is doing for us: which spec it works on, and what opened the
@@ -109,11 +133,7 @@ impl Note {
 
     /// Remembers it from now on.
     pub fn write(&self) -> Result<(), FileError> {
-        let Some(path) = note_path(&self.session_id) else { return Ok(()) };
-        if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
-        }
-        files::write(&path, &serde_json::to_vec(self).expect("plain data is JSON"))
+        note_path(&self.session_id).map_or(Ok(()), |path| write_json(&path, self))
     }
 }
 
@@ -140,6 +160,10 @@ pub(crate) fn state_home() -> Option<PathBuf> {
 fn path_of(session_id: &str) -> Option<PathBuf> {
     let name = Digest::of(session_id.as_bytes()).hex();
     Some(state_home()?.join("sessions").join(format!("{name}.json")))
+}
+
+fn typed_path(session_id: &str) -> Option<PathBuf> {
+    Some(path_of(session_id)?.with_extension("typed.json"))
 }
 
 fn note_path(session_id: &str) -> Option<PathBuf> {

@@ -292,6 +292,12 @@ impl Store {
         files::remove(&self.beat_path())
     }
 
+    /// Whether a check of this spec runs at this moment.
+    pub fn is_being_checked(&self) -> bool {
+        let path = self.dir.join(".ralph-check.lock");
+        path.exists() && matches!(lock_now(&path), Err(StoreError::Busy { .. }))
+    }
+
     /// The records of the journal.
     pub fn read_journal(&self) -> Result<Arc<Vec<Record>>, FileError> {
         let path = self.journal_path();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::journal::{Changes, follow_renames};
+use crate::journal::follow_renames;
 use crate::tasks::TaskEdit;
 
 fn record(entry: Entry) -> Record {
@@ -147,7 +147,8 @@ fn a_removed_task_is_asked_for_until_it_is_back_or_accepted() {
     let mut back = records.clone();
     and_so(&mut back, PLAN, Some("1.1"));
     assert_eq!(removed(&back), 0);
-    records.push(record(Entry::Accepted { task: key("1.3") }));
+    let task = Ledger::of(&records).removals().next().unwrap().task.clone();
+    records.push(record(Entry::Accepted { task }));
     assert_eq!(removed(&records), 0);
     assert!(reviewed(&records, &without, Some("1.1")).edits.is_empty());
 }
@@ -193,27 +194,35 @@ fn tasks_without_ids_are_followed_by_text_and_place() {
 }
 
 #[test]
-fn what_specum_inserts_is_on_record_at_once() {
-    let block = "- [ ] 1.2.1 [FIX 1.2] Fix: b\n  - **Verify**: `b`\n".to_owned();
-    let after = TaskKey { id: "1.2".into(), title: "b".into() };
-    let edit = TaskEdit::InsertAfter { after, id: "1.2.1".into(), block };
-    let mut fix = record(Entry::BatchEnded);
-    let text = edit.apply(PLAN.as_bytes());
-    fix.changes = Some(Changes { tasks: vec![edit], ..Changes::default() });
-    let records = [started(PLAN), fix];
-    assert_eq!(Ledger::of(&records).task("1.2.1").unwrap().check.shown(), "`b`");
-    let text = String::from_utf8(text).unwrap().replace(
-        "[FIX 1.2] Fix: b\n  - **Verify**: `b`",
-        "[FIX 1.2] Fix: b\n  - **Verify**: `true`",
-    );
-    let review = reviewed(&records, &text, Some("1.2"));
-    assert!(matches!(&review.edits[0], PlanEdit::Unconfirmed { .. }), "{review:?}");
+fn a_second_task_of_one_id_does_not_change_the_check_of_the_first() {
+    let mut records = vec![started(PLAN)];
+    let doubled = format!("{PLAN}- [ ] 1.2 a copy\n  - **Verify**: `true`\n");
+    and_so(&mut records, &doubled, Some("1.1"));
+    assert_eq!(Ledger::of(&records).task("1.2").unwrap().check.shown(), "`b`");
+    and_so(&mut records, PLAN, Some("1.1"));
+    assert_eq!(Ledger::of(&records).task("1.2").unwrap().check.shown(), "`b`");
+}
+
+#[test]
+fn the_number_of_a_removed_task_may_be_given_to_another() {
+    let mut records = vec![started(PLAN)];
+    // 1.1 goes, 1.2 takes its number, and then its check is weakened.
+    let text = PLAN.replace("- [x] 1.1 a\n", "");
+    and_so(&mut records, &text, Some("1.2"));
+    let text = text.replace("1.2 b", "1.1 b");
+    and_so(&mut records, &text, Some("1.2"));
+    let text = text.replace("`b`", "`true`");
+    and_so(&mut records, &text, Some("1.2"));
+    let ledger = Ledger::of(&records);
+    assert_eq!(ledger.task("1.1").unwrap().check.shown(), "`b`");
+    assert_eq!(ledger.questions().count(), 1);
 }
 
 #[test]
 fn another_loop_begins_anew_and_a_foreign_one_has_no_record() {
     let all = PLAN.replace("[ ]", "[x]");
-    assert_eq!(unproved(&[], &all), Vec::<String>::new());
+    assert_eq!(Ledger::default().unproved(&TaskFile::scan(all.as_bytes())), []);
+    assert_eq!(unproved(&[], &all), ["1.1"], "what is being worked on is not done");
     let records = [started(PLAN), record(Entry::Cancelled)];
     assert!(!Ledger::of(&records).has_begun());
     let records = [started(PLAN), record(Entry::Cancelled), started(&all)];

@@ -179,7 +179,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 attempt.reasons.clone_from(reasons);
                 attempt.output.clone_from(output);
             }
-            Entry::Waits { task, attempt, reasons, output } => {
+            Entry::Waits { task, attempt, reasons, output, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
                 attempt.result = AttemptResult::Waits;
                 attempt.reasons.clone_from(reasons);

@@ -1,6 +1,8 @@
 //! Ticks that an attempt makes in the plans of other specs. Nobody has judged
 //! those tasks, so their boxes are opened again.
 
+use std::path::Path;
+
 use specum_core::ledger::Ledger;
 use specum_core::tasks::{Task, TaskFile, TaskKey};
 
@@ -29,7 +31,7 @@ impl Workspace {
         for path in changed.iter().filter(is_other_plan) {
             let Some(before) = git.file_at(base, path)? else { continue };
             let Ok(now) = files::read(&git.root.join(path), MAX_TEXT) else { continue };
-            let Some(spec) = spec_of(git, path) else { continue };
+            let Some(spec) = self.other_spec(git, path) else { continue };
             let store = Store::of(&spec);
             let locked = store.lock()?;
             let ticked = ticked_since(&before, &now, &Ledger::of(&store.read_journal()?));
@@ -37,6 +39,16 @@ impl Workspace {
             names.extend(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)));
         }
         Ok(names)
+    }
+
+    /// The spec whose plan stands at a path of some tree of this repository.
+    fn other_spec(&self, git: &Git, path: &str) -> Option<Spec> {
+        let root = &self.repository().ok()?.root;
+        let folder = Path::new(path).parent()?;
+        let known = self.others.iter().find(|dir| dir.strip_prefix(root) == Ok(folder))?;
+        let name = known.file_name()?.to_string_lossy().into_owned();
+        let shown = folder.to_string_lossy().into_owned();
+        Some(Spec { name, shown, dir: git.root.join(folder), root: git.root.clone() })
     }
 }
 
@@ -50,13 +62,4 @@ fn ticked_since(before: &[u8], now: &[u8], ledger: &Ledger) -> Vec<TaskKey> {
             && ledger.task(&task.name()).is_none_or(|known| known.proof.is_none())
     };
     now.tasks.iter().filter(|task| task.done).filter(was_open).map(Task::key).collect()
-}
-
-/// The folder of a plan, as a spec of its own.
-fn spec_of(git: &Git, path: &str) -> Option<Spec> {
-    let dir = git.root.join(path).parent()?.canonicalize().ok()?;
-    let root = git.root.canonicalize().ok()?;
-    dir.starts_with(&root).then_some(())?;
-    let name = dir.file_name()?.to_string_lossy().into_owned();
-    Some(Spec { name, shown: path.trim_end_matches("/tasks.md").to_owned(), dir, root })
 }

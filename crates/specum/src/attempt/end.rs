@@ -127,7 +127,7 @@ impl Workspace {
         let Some(index) = index else {
             locked.record(judged.entry(opened))?;
             drop(locked);
-            return self.put_away_left(opened, judged);
+            return self.keep_left(opened, judged);
         };
         let event = match &judged.question {
             Some(question) => Event::Wait { index, reason: question.clone() },
@@ -138,16 +138,16 @@ impl Workspace {
         judged.learn_from(&step);
         locked.write_step(judged.entry(opened), &step)?;
         drop(locked);
-        self.put_away_left(opened, judged)
+        self.keep_left(opened, judged)
     }
 
-    /// What an attempt has left in the user's tree that waits for a person.
-    fn put_away_left(&self, opened: &Opened, mut judged: Judged) -> Result<Judged, AttemptError> {
+    /// Copies what an attempt has left in the user's tree that waits for a person.
+    fn keep_left(&self, opened: &Opened, mut judged: Judged) -> Result<Judged, AttemptError> {
         if judged.question.is_some()
             && !judged.changed.is_empty()
             && let Ok(git) = &self.git
         {
-            judged.kept = self.put_away(git, opened)?;
+            judged.kept = self.keep(git, opened, &judged.changed)?;
         }
         Ok(judged)
     }

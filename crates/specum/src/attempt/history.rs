@@ -194,9 +194,8 @@ impl<'a> History<'a> {
                 Entry::Opened { task, .. }
                 | Entry::Delegated { task, .. }
                 | Entry::Launched { task, .. } => {
-                    if !at_work.contains(&task.id.as_str()) {
-                        at_work.push(&task.id);
-                    }
+                    at_work.retain(|id| *id != task.id);
+                    at_work.push(&task.id);
                 }
                 Entry::Passed { task, .. }
                 | Entry::Failed { task, .. }
@@ -211,6 +210,19 @@ impl<'a> History<'a> {
             }
         }
         at_work
+    }
+
+    /// The attempts that are open, also those whose task is gone from the plan.
+    pub fn open_attempts(self) -> Vec<Opened> {
+        let tasks: BTreeMap<&str, &TaskKey> = self
+            .0
+            .iter()
+            .filter_map(|record| match &record.entry {
+                Entry::Opened { task, .. } => Some((task.id.as_str(), task)),
+                _ => None,
+            })
+            .collect();
+        tasks.values().filter_map(|task| open_attempt(self.0, task)).collect()
     }
 
     /// Where the journal tells of the beginning of an attempt.
@@ -265,7 +277,9 @@ impl<'a> History<'a> {
         let mut by_checks: Vec<&str> = Vec::new();
         for record in self.0 {
             match &record.entry {
-                Entry::Failed { task, changed, .. } => left.push((&task.id, changed)),
+                Entry::Failed { task, changed, .. } | Entry::Waits { task, changed, .. } => {
+                    left.push((&task.id, changed));
+                }
                 Entry::Committed { task, left: beside, .. } => {
                     left.retain(|(id, _)| *id != task.id);
                     by_checks.extend(beside.iter().map(String::as_str));
@@ -304,7 +318,7 @@ impl<'a> History<'a> {
                     if !settled.contains(&task.id.as_str()) =>
                 {
                     let opened = self.0[..at].iter().rev().find_map(|record| {
-                        opening(record).filter(|o| o.key == *task && o.attempt == *attempt)
+                        opening(record).filter(|o| o.key.id == task.id && o.attempt == *attempt)
                     });
                     let Some(opened) = opened else { continue };
                     let notes = record.changes.as_ref().map(|changes| changes.notes.clone());
@@ -415,8 +429,7 @@ pub(super) fn baseline(
     for record in journal.iter().rev() {
         match &record.entry {
             Entry::Completed { .. } => break,
-            // What it had changed was taken out, and everything older with it.
-            Entry::Waits { task, .. } if task.id == id => break,
+            Entry::Waits { task, changed, .. } if task.id == id => left.extend(changed),
             Entry::Failed { task, attempt, changed, .. } if task.id == id => {
                 left.extend(changed);
                 failed = Some(attempt);

@@ -13,7 +13,7 @@ use specum_core::state::State;
 use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer, Verdict};
 
-use super::review::{review, without_ticks};
+use super::review::{Reviewed, review, without_ticks};
 use super::{AttemptError, History, Opened, Workspace, history};
 use crate::clock;
 use crate::owner;
@@ -129,7 +129,8 @@ impl Judged {
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         let (reasons, output) = (reasons(&self.verdict), self.output.clone());
         if let Some(question) = &self.question {
-            return Entry::Waits { task, attempt, reasons: vec![question.clone()], output };
+            let (reasons, changed) = (vec![question.clone()], self.changed.clone());
+            return Entry::Waits { task, attempt, reasons, output, changed };
         }
         if self.set_aside {
             return Entry::SetAside { task, attempt, reasons, output };
@@ -249,9 +250,12 @@ impl Workspace {
         by: By<'_>,
     ) -> Result<Judged, AttemptError> {
         let locked = self.store.lock()?;
-        let (mut judged, step) = self.decide(&locked, opened, found, by)?;
-        // What it is called now, whatever the decision has found in the plan.
+        // First of all: the plan may have been edited while the check ran, and
+        // whatever is written from here on calls the task what it is called now.
+        let mut reviewed = review(&self.store, &locked, locked.read()?)?;
+        self.tell(&mut reviewed);
         let opened = &self.renamed(opened)?;
+        let (mut judged, step) = self.decide((&locked, &reviewed), opened, found, by)?;
         if let Some(step) = &step {
             judged.learn_from(step);
         }
@@ -265,13 +269,14 @@ impl Workspace {
             None => {}
         }
         drop(locked);
-        // The work of an attempt that waits for a person is in nobody's way. What
-        // was put on top of others' work is taken out by whoever put it there.
+        // What an attempt has done that waits for a person stays where it is, and
+        // there is a copy. What was put on top of others' work is kept by whoever
+        // put it there.
         if judged.question.is_some()
             && by != By::OnTop
             && let Ok(git) = &self.git
         {
-            judged.kept = self.put_away(git, opened)?;
+            judged.kept = self.keep(git, opened, &judged.changed)?;
         }
         Ok(judged)
     }
@@ -279,7 +284,11 @@ impl Workspace {
     /// An attempt under the name its task has now.
     pub(super) fn renamed(&self, opened: &Opened) -> Result<Opened, AttemptError> {
         let key = History(&self.store.read_journal()?).key_now(opened);
-        Ok(Opened { key, ..opened.clone() })
+        let mut was = opened.was.clone();
+        if key.id != opened.key.id {
+            was.push(opened.key.id.clone());
+        }
+        Ok(Opened { key, was, ..opened.clone() })
     }
 
     /// What the task of an attempt is called now.
@@ -302,19 +311,16 @@ impl Workspace {
     /// The verdict, and the step it leads to; none if nothing is decided yet.
     fn decide(
         &self,
-        locked: &Locked<'_>,
+        (locked, reviewed): (&Locked<'_>, &Reviewed),
         opened: &Opened,
         found: Found<'_>,
         by: By<'_>,
     ) -> Result<(Judged, Option<Step>), AttemptError> {
-        let mut reviewed = review(&self.store, locked, locked.read()?)?;
-        self.tell(&mut reviewed);
         let view = &reviewed.view;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
         let journal = self.store.read_journal()?;
-        let opened = &self.renamed(opened)?;
         self.is_still_open(state, opened, by, &journal)?;
         self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
         let task = match file.find(&opened.key) {

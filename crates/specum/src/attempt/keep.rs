@@ -46,7 +46,9 @@ impl Workspace {
 
     fn free_reference(&self, git: &Git, opened: &Opened) -> Result<String, AttemptError> {
         let kept = kept_references(&self.spec);
-        let name = format!("{kept}{}-{}", part(&opened.key.id), opened.attempt);
+        // Whoever looks for it knows the name from then.
+        let task = opened.was.first().unwrap_or(&opened.key.id);
+        let name = format!("{kept}{}-{}", part(task), opened.attempt);
         let taken = git.references(&kept)?;
         let free = (1..)
             .map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") })

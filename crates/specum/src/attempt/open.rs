@@ -22,7 +22,7 @@ use specum_core::verify::Role;
 use super::history::{self, History};
 use super::review::Reviewed;
 use super::tree::Tree;
-use super::{AttemptError, Workspace};
+use super::{AttemptError, Workspace, refuse_mistakes};
 use crate::clock;
 use crate::git::Status;
 use crate::ralph_loop;
@@ -157,6 +157,9 @@ impl Workspace {
         if file.tasks.is_empty() {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
         }
+        if reviewed.has_changed {
+            refuse_mistakes(&file, &self.spec.root)?;
+        }
         if machine::batch_is_over(state, &file) {
             let step = machine::step(state, &file, Event::EndBatch);
             locked.write_step(Entry::BatchEnded, &step)?;
@@ -244,9 +247,10 @@ impl Workspace {
         Ok(match next {
             Next::Work(attempts) => {
                 let journal = self.store.read_journal()?;
+                let in_batch = self.in_batch()?;
                 let due: Vec<DueTask<'_>> = attempts
                     .iter()
-                    .filter(|opened| History(&journal).reported(opened).is_none())
+                    .filter(|opened| !in_batch || History(&journal).reported(opened).is_none())
                     .map(|opened| DueTask {
                         id: opened.key.id.clone(),
                         title: &opened.key.title,

@@ -26,6 +26,8 @@ pub(crate) struct Reviewed {
     pub(crate) unproved: Vec<TaskKey>,
     /// What a person should hear of.
     pub(crate) news: Vec<String>,
+    /// Whether the plan differs from what was on record.
+    pub(crate) has_changed: bool,
 }
 
 impl Workspace {
@@ -50,15 +52,23 @@ impl Workspace {
     pub fn take_back_ticks(&self) -> Result<(), AttemptError> {
         let locked = self.store.lock()?;
         let tasks = self.store.read_tasks()?;
-        let state = match self.store.read_state() {
-            Some(Ok(state)) => Some(state),
-            Some(Err(_)) => History(&self.store.read_journal()?).last_state(),
-            None => None,
-        };
+        let state = self.known_state()?;
         let mut reviewed = review(&self.store, &locked, View { state, tasks })?;
         take_back(&locked, &mut reviewed)?;
         self.tell(&mut reviewed);
         Ok(())
+    }
+
+    /// The state, or what the journal knows of it: whoever deletes or spoils the
+    /// file of a loop that is under way has not ended the loop.
+    pub(super) fn known_state(&self) -> Result<Option<State>, AttemptError> {
+        let journal = self.store.read_journal()?;
+        Ok(match self.store.read_state() {
+            Some(Ok(state)) => Some(state),
+            Some(Err(_)) => History(&journal).last_state(),
+            None if History(&journal).is_under_way() => History(&journal).last_state(),
+            None => None,
+        })
     }
 
     /// Keeps what a review has found for whoever talks to a person.
@@ -86,7 +96,7 @@ pub(crate) fn review(
 ) -> Result<Reviewed, StoreError> {
     let journal = store.read_journal()?;
     let mut ledger = Ledger::of(&journal);
-    let (mut unproved, mut news) = (Vec::new(), Vec::new());
+    let (mut unproved, mut news, mut has_changed) = (Vec::new(), Vec::new(), false);
     if let (Some(state), Some(tasks)) = (&view.state, &view.tasks)
         && History(&journal).is_under_way()
     {
@@ -95,6 +105,7 @@ pub(crate) fn review(
         let at_work = History(&journal).at_work();
         let during = (held || !at_work.is_empty()).then(|| at_work.join(", "));
         let found = ledger.review(&file, during.as_deref());
+        has_changed = !found.edits.is_empty() || found.has_doubles;
         if !found.edits.is_empty() {
             let renames = found.renames();
             let renames = renames.iter().map(|(from, to)| ((*from).to_owned(), (*to).clone()));
@@ -109,7 +120,7 @@ pub(crate) fn review(
         }
         unproved = found.unproved;
     }
-    Ok(Reviewed { view, ledger, unproved, news })
+    Ok(Reviewed { view, ledger, unproved, news, has_changed })
 }
 
 /// The tasks about which a person is asked from now on.

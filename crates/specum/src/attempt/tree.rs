@@ -107,14 +107,15 @@ impl Workspace {
         let open: Vec<Opened> =
             file.open().filter_map(|task| open_attempt(&journal, &task.key())).collect();
         let [opened] = open.as_slice() else { return Ok(()) };
-        let files = self.in_repository(opened.fields().files);
-        // Without Files nobody can tell whose it is.
-        if files.is_empty() {
+        if opened.key.id == task.id {
             return Ok(());
         }
+        let files = self.in_repository(opened.fields().files);
         let mut changed = self.changed_by(opened, &self.tree()?)?;
-        changed.retain(|path| !verify::is_named(&files, path));
-        if !changed.is_empty() {
+        let was_empty = changed.is_empty();
+        // Without Files nobody can tell whose it is; that it happened is told.
+        changed.retain(|path| !files.is_empty() && !verify::is_named(&files, path));
+        if !was_empty {
             self.store.lock()?.record(Entry::Late { task: task.clone(), changed })?;
         }
         Ok(())

@@ -1,7 +1,8 @@
 use serde_json::json;
 use specum_core::journal::Entry;
-use specum_core::ledger::{Change, PlanEdit};
+use specum_core::ledger::{Change, OnRecord};
 use specum_core::machine::{self, Event};
+use specum_core::tasks::Task;
 
 use super::{NotHere, print, print_json, workspace};
 use crate::attempt::AttemptError;
@@ -33,23 +34,23 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let name = &workspace.spec.name;
     let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;
     let file = view.file();
-    // One that was removed is in no file, and answers to its name on record.
-    let id = file.by_address(&args.task).map_or(args.task.clone(), |task| task.name());
+    // One that was removed is in no file, and answers to the name it had.
+    let id = file.by_address(&args.task).map_or(args.task.clone(), Task::name);
     let ledger = workspace.ledger()?;
-    let on_record = ledger.task(&id).ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
+    let was_called = |task: &&OnRecord| {
+        let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);
+        matches!(asked, Some(Change::Removed(name)) if *name == args.task)
+    };
+    let removed = ledger.removals().find(was_called);
+    let on_record = removed.or(ledger.task(&id));
+    let on_record = on_record.ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
     let Some(asked) = &on_record.unconfirmed else {
         return Err(NotHere(format!("nothing about {id} waits to be accepted")).into());
     };
-    let event = Event::Follow { renames: Vec::new(), settled: vec![id.clone()] };
+    let settled = vec![on_record.task.id.clone()];
+    let event = Event::Follow { renames: Vec::new(), settled };
     let step = machine::step(state, &file, event);
-    let mut task = on_record.task.clone();
-    if asked.change == Change::Removed {
-        // Another task may get its name, and inherits nothing.
-        let to = ledger.name_for_gone(&task);
-        let edits = vec![PlanEdit::Renamed { from: task, to: to.clone() }];
-        locked.record(Entry::PlanChanged { edits })?;
-        task = to;
-    }
+    let task = on_record.task.clone();
     locked.write_step(Entry::Accepted { task }, &step)?;
     if args.json {
         print_json(&json!({"task": id, "state": "accepted"}))?;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     }
     print(match &asked.change {
         Change::Check(check) => format!("{id} is checked by {} from now on", check.shown()),
-        Change::Removed => format!("{id} is no longer part of the plan"),
+        Change::Removed(name) => format!("{name} is no longer part of the plan"),
     })?;
     Ok(exit::OK)
 }

@@ -9,12 +9,13 @@ use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::tasks::TaskFile;
 
-use super::{print, print_json, project, spec, warn_if_held};
+use super::{print, print_json, project, spec, spec_of_session, warn_if_held};
 use crate::clock;
 use crate::exit;
 use crate::files;
 use crate::git::Git;
 use crate::owner;
+use crate::person::{self, Typed};
 use crate::project::{Project, Spec};
 use crate::ralph_loop::{self, Dropped, LOOP_FILE};
 use crate::store::Store;
@@ -41,9 +42,20 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let project = project()?;
-    let spec = spec(&project, args.spec.as_deref())?;
+pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+    // An agent that ends a loop and begins it anew would have its ticks count.
+    if person::is_an_agents_shell() {
+        person::require("cancel", typed)?;
+    }
+    let of_session = args.spec.is_none().then(spec_of_session).flatten();
+    let (project, spec) = match of_session {
+        Some(known) => known,
+        None => {
+            let project = project()?;
+            let spec = spec(&project, args.spec.as_deref())?;
+            (project, spec)
+        }
+    };
     let store = Store::of(&spec);
     warn_if_held(&store);
     let report = report(&spec, &store);

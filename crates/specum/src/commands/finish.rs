@@ -7,7 +7,7 @@ use specum_core::claim;
 use specum_core::machine::Signal;
 
 use super::{hold_for_session, next, print, print_json, tell_news, warn_if_held, workspace};
-use crate::attempt::{By, Judged, Workspace};
+use crate::attempt::{self, By, Judged, Workspace};
 use crate::exit;
 
 /// Judge the result of a task: verify, tick, commit, go on
@@ -107,6 +107,9 @@ pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()>
             print(format!("\nThe output ended with:\n{}", judged.output.trim_end()))?;
         }
     }
+    if !judged.unticked.is_empty() {
+        print(attempt::told(&judged.unticked))?;
+    }
     for signal in &judged.signals {
         match signal {
             Signal::TaskComplete => print(claim::TASK_COMPLETE)?,
@@ -126,6 +129,7 @@ pub(super) fn as_json(judged: &Judged) -> serde_json::Value {
         "waits": judged.question,
         "unverified": judged.verdict.unverified,
         "failures": judged.verdict.failures.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(),
+        "unticked": judged.unticked,
         "outside": judged.verdict.outside,
         "proofs": judged.verdict.proofs,
         "commit": judged.commit,

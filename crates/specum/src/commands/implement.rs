@@ -51,9 +51,14 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let project = project()?;
     warn_of_settings(&project);
     let workspace = Workspace::new(&project, spec(&project, args.spec.as_deref())?)?;
-    // Starting again moves a spent cap on.
+    // Starting again moves a spent cap on, and a higher one is an agent's wish.
     let state = workspace.store.read_state().and_then(Result::ok);
-    if state.is_some_and(|state| state.global_iteration >= state.max_global_iterations) {
+    let lifts_a_cap = state.is_some_and(|state| {
+        let cap = state.max_global_iterations;
+        let raised = args.max_global_iterations.is_some_and(|wanted| wanted > cap);
+        state.global_iteration >= cap || (raised && person::is_an_agents_shell())
+    });
+    if lifts_a_cap {
         person::require("implement", typed)?;
     }
     take_over_in_words(&workspace)?;

@@ -1,10 +1,12 @@
 use serde_json::json;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
+use specum_core::owner::{Asker, Holder, Owner};
 
 use super::{NotHere, print, print_json, workspace};
 use crate::attempt::{AttemptError, History};
 use crate::exit;
+use crate::owner;
 use crate::person::{self, Typed};
 
 /// Say that a task is done, without a check
@@ -35,13 +37,18 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         file.by_address(&args.task).ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
     let id = task.name();
     let journal = workspace.store.read_journal()?;
-    if History(&journal).at_work().contains(&id.as_str()) {
-        let why = format!("{id} is being worked on; `specum pause`, or wait for its verdict");
+    let holder = owner::holder(&workspace.store, Some(state), Asker::Person);
+    let by_a_run = matches!(holder, Holder::Other(Owner::Runner { .. }))
+        && History(&journal).at_work().contains(&id.as_str());
+    let by_a_call = History(&journal).calls_at_work().iter().any(|call| call.task.id == id);
+    if by_a_run || by_a_call {
+        let why = format!("{id} is being worked on; wait for its verdict, or `specum pause` first");
         return Err(NotHere(why).into());
     }
     if task.done {
-        print(format!("{id} is ticked already"))?;
-        return Ok(exit::OK);
+        let said = || print(format!("{id} is ticked already"));
+        let as_json = || print_json(&json!({"task": id, "state": "ticked"}));
+        return if args.json { as_json() } else { said() }.map(|()| exit::OK);
     }
     let step = machine::step(state, &file, Event::Tick { index: task.index });
     locked.write_step(Entry::Ticked { task: task.key() }, &step)?;

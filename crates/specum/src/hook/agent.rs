@@ -19,7 +19,9 @@ use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{Lookup, log, lookup};
-use crate::attempt::{AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace};
+use crate::attempt::{
+    AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace, open_attempt,
+};
 use crate::files;
 use crate::owner;
 use crate::project::{Project, Spec};
@@ -166,8 +168,11 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
     refuse_others(workspace, input)?;
     let said = |error: AttemptError| error.to_string();
     let session = input.session_id.as_deref().unwrap_or_default();
-    // A verdict that was cut off comes first.
-    workspace.judge_reported(By::Batch(session)).map_err(said)?;
+    // A verdict that was cut off comes first. The judge of a killed host may be
+    // at it still, and is not waited for.
+    if !workspace.store.is_being_checked() {
+        workspace.judge_reported(By::Batch(session)).map_err(said)?;
+    }
     let attempts = match workspace.open().map_err(said)? {
         Next::Work(attempts) => attempts,
         Next::Complete => return Err(prompt::ALL_DONE.into()),
@@ -285,7 +290,8 @@ fn requested<'a>(
     asked: &str,
 ) -> Result<&'a Opened, String> {
     let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
-    let has_ended = |opened: &Opened| History(&journal).reported(opened).is_some();
+    let in_batch = workspace.in_batch().map_err(|error| error.to_string())?;
+    let has_ended = |opened: &Opened| in_batch && History(&journal).reported(opened).is_some();
     let due: Vec<String> = attempts
         .iter()
         .filter(|opened| !has_ended(opened))
@@ -353,7 +359,7 @@ pub(super) fn end_of_agent(input: &Input) -> Option<String> {
         note_late_work(&workspace, &delegation);
         return None;
     }
-    let opened = workspace.opened(&delegation.task.id).ok()?;
+    let opened = open_attempt(&journal, &delegation.task)?;
     if opened.attempt != delegation.attempt {
         return None;
     }

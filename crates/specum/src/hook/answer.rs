@@ -16,7 +16,7 @@ use specum_core::tasks::TaskFile;
 
 use super::agent::{is_agent_call, with_news};
 use super::{Lookup, log, lookup};
-use crate::attempt::{AttemptError, Delegation, History, Workspace, told};
+use crate::attempt::{AttemptError, Delegation, History, Workspace, open_attempt, told};
 use crate::session::Note;
 
 /// What is said about a call that has ended.
@@ -137,11 +137,16 @@ fn outcome(
 
 /// The verdicts of a round that is over, for whoever asks first.
 fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, AttemptError> {
-    // A pass counts with its commit, which its judge may be making still.
-    workspace.complete_commits()?;
-    let locked = workspace.store.lock()?;
+    let (locked, journal) = loop {
+        // A pass counts with its commit, which its judge may be making still.
+        workspace.complete_commits()?;
+        let locked = workspace.store.lock()?;
+        let journal = workspace.store.read_journal()?;
+        if workspace.git.is_err() || History(&journal).uncommitted().is_none() {
+            break (locked, journal);
+        }
+    };
     let in_batch = locked.read()?.state.is_some_and(|state| state.parallel_group.is_some());
-    let journal = workspace.store.read_journal()?;
     let untold = History(&journal).untold();
     if in_batch || untold.is_empty() {
         return Ok(None);
@@ -159,8 +164,7 @@ fn without_verdict(
     said: &str,
 ) -> Result<Answer, AttemptError> {
     let id = &delegation.task.id;
-    let opened = workspace.opened(id);
-    if let Ok(opened) = &opened
+    if let Some(opened) = &open_attempt(journal, &delegation.task)
         && History(journal).reported(opened).is_some()
     {
         // The judge comes with the last report, and has ended when its call has.
@@ -209,6 +213,30 @@ fn waiting(workspace: &Workspace) -> Result<Option<String>, AttemptError> {
     })
 }
 
+/// What executors have done after their verdicts, as far as nobody has heard.
+fn late_work(journal: &[Record]) -> Vec<String> {
+    let told = journal
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, record)| matches!(record.entry, Entry::Told { .. }));
+    // The last one is our own.
+    let since = told.map(|(at, _)| at).nth(1).unwrap_or(0);
+    let late = journal[since..].iter().filter_map(|record| match &record.entry {
+        Entry::Late { task, changed } if changed.is_empty() => Some(format!(
+            "the executor of {} worked on after its verdict; look at the next commit",
+            task.id
+        )),
+        Entry::Late { task, changed } => Some(format!(
+            "the executor of {} changed {} after its verdict, which is not committed",
+            task.id,
+            line::head(&changed.join(", "), 200)
+        )),
+        _ => None,
+    });
+    late.collect()
+}
+
 /// What a person should know about a task that has passed.
 fn remarks(entry: &Entry) -> Vec<String> {
     let Entry::Passed { task, outside, proofs, .. } = entry else { return Vec::new() };
@@ -228,7 +256,7 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, Attemp
     let count = format!("{} of {}", file.done_count(), file.tasks.len());
     let most = view.state.as_ref().map_or(0, |state| state.max_task_iterations);
     let journal = workspace.store.read_journal()?;
-    let mut answer = Answer::default();
+    let mut answer = Answer { text: String::new(), news: late_work(&journal) };
     for record in verdicts {
         let (text, news) = match &record.entry {
             Entry::Passed { task, unverified, .. } => {

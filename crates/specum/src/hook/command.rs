@@ -8,12 +8,13 @@ use std::path::Path;
 
 use specum_core::hook::{Input, Output, split_arguments};
 
-use super::log;
+use super::{log, noted_spec};
 use crate::attempt::{AttemptError, Workspace};
 use crate::commands;
 use crate::process;
 use crate::project::{Project, Spec};
 use crate::session::Pending;
+use crate::store::Store;
 
 /// What a command of ours is called in the host.
 const PREFIX: &str = "ralph-specum:";
@@ -62,8 +63,18 @@ fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
     let home = std::env::var_os("HOME");
     let project = Project::find(Path::new(&input.cwd), home.as_deref().map(Path::new))
         .ok_or("no specs in this folder or above; a plan is a file specs/<name>/tasks.md")?;
+    let of_session = || {
+        let noted = noted_spec(input.session_id.as_deref()?)?;
+        Store::of(&noted.1).has_state().then_some(noted)
+    };
+    let (project, noted) = match spec.is_none().then(of_session).flatten() {
+        // A session means the spec it works on, whichever is active.
+        Some((project, spec)) if !matches!(verb, "implement" | "switch") => (project, Some(spec)),
+        _ => (project, None),
+    };
     let spec = match spec {
         Some(name) => Some(project.spec(&name).map_err(|error| error.to_string())?),
+        None if noted.is_some() => noted,
         None => project.current().map_err(|error| error.to_string())?,
     };
     refuse_early(&project, verb, spec)?;

@@ -9,27 +9,38 @@ use serde_json::json;
 use specum_core::hook::{Input, split_arguments};
 use specum_core::journal::Entry;
 use specum_core::line;
+use specum_core::owner::{Asker, Holder};
 
 use super::agent::with_news;
 use super::answer::{called, ended};
-use super::{Lookup, log, lookup};
+use super::{log, noted_spec};
 use crate::attempt::{History, Workspace};
 use crate::commands;
-use crate::process;
-use crate::session::{Note, Pending, Turn};
+use crate::owner;
+use crate::session::{self, Note, Turn};
 use crate::store::StoreError;
+
+/// How the host tells that something in the background has ended.
+const NOTIFICATION: &str = "<task-notification>";
 
 /// The slash commands that ask for work.
 const ASKING: [&str; 2] = ["/ralph-specum:implement", "/ralph-specum:resume"];
 
 pub(super) fn submit(input: &Input) -> Option<String> {
     let prompt = input.prompt.as_deref()?.trim();
-    if let Some(call) = notified_of(prompt) {
-        return notification(input, prompt, call);
+    if let Some(answer) = notified_of(prompt).and_then(|call| notification(input, prompt, call)) {
+        return Some(answer);
     }
-    keep_typed_verb(input, prompt);
     let session = input.session_id.as_deref()?;
+    keep_typed_verb(session, prompt);
     let note = Note::of(session)?;
+    if prompt.starts_with(NOTIFICATION) {
+        // Of something else in the background: the turn is whose it was.
+        let was_a_persons = note.turn.as_ref().is_some_and(|turn| turn.is_a_persons);
+        let id = input.turn_id.clone().unwrap_or_default();
+        remember(&Note { turn: Some(Turn { id, is_a_persons: was_a_persons }), ..note });
+        return None;
+    }
     let asks = ASKING.iter().any(|command| {
         prompt.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     });
@@ -41,17 +52,26 @@ pub(super) fn submit(input: &Input) -> Option<String> {
     }
     // The host tells nobody that a person has broken a call off; but whoever
     // opens a turn has no call under way, except in the background.
-    if let Lookup::Loop(project, spec) = lookup(input)
+    if input.turn_id.is_some()
+        && let Some((project, spec)) = noted_spec(session)
         && let Some(workspace) = super::agent::opened(&project, spec)
+        && holds(&workspace, session)
         && let Err(error) = break_off_calls(&workspace, &note)
     {
         log(&error.to_string());
     }
-    remember(Note { turn: Some(Turn { id, is_a_persons: !asks }), ..note });
+    remember(&Note { turn: Some(Turn { id, is_a_persons: !asks }), ..note });
     None
 }
 
-fn remember(note: Note) {
+/// Whether a session holds a spec: the calls of others are not its own to end.
+fn holds(workspace: &Workspace, session: &str) -> bool {
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let asker = Asker::Session(session);
+    owner::holder(&workspace.store, state.as_ref(), asker) == Holder::Me
+}
+
+fn remember(note: &Note) {
     if let Err(error) = note.write() {
         log(&error.to_string());
     }
@@ -74,7 +94,7 @@ pub(super) fn break_off_calls(workspace: &Workspace, note: &Note) -> Result<(), 
 
 /// The call that a notification of the host is about.
 fn notified_of(prompt: &str) -> Option<&str> {
-    prompt.starts_with("<task-notification>").then_some(())?;
+    prompt.starts_with(NOTIFICATION).then_some(())?;
     between(prompt, "<tool-use-id>", "</tool-use-id>")
 }
 
@@ -93,7 +113,7 @@ fn notification(input: &Input, prompt: &str, call: &str) -> Option<String> {
         note.background.retain(|launched| launched != call);
         let id = input.turn_id.clone().unwrap_or_default();
         note.turn = Some(Turn { id, is_a_persons: false });
-        remember(note);
+        remember(&note);
     }
     let output = json!({"hookEventName": "UserPromptSubmit", "additionalContext": answer.text});
     Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
@@ -101,15 +121,20 @@ fn notification(input: &Input, prompt: &str, call: &str) -> Option<String> {
 
 /// A whole message that is a person's verb, such as `specum tick 1.2`, is that
 /// person's word: the command it leads to finds it here.
-fn keep_typed_verb(input: &Input, prompt: &str) {
-    let Some(mut words) = split_arguments(prompt).filter(|words| words.len() > 1) else { return };
-    let (program, verb) = (words.remove(0), words.remove(0));
-    let Some(session_id) = input.session_id.clone() else { return };
-    if program != "specum" || !commands::is_persons_verb(&verb) {
-        return;
-    }
-    let pending = Pending { session_id, verb, arguments: words, process: process::host() };
-    if let Err(error) = pending.keep() {
+fn keep_typed_verb(session: &str, prompt: &str) {
+    let words = split_arguments(prompt).unwrap_or_default();
+    let typed = match words.split_first() {
+        Some((program, words)) if program == "specum" => words,
+        _ => &[],
+    };
+    let is_persons = typed.first().is_some_and(|verb| commands::is_persons_verb(verb));
+    // The next message takes the word back.
+    let kept = if is_persons {
+        session::keep_typed(session, typed)
+    } else {
+        session::forget_typed(session)
+    };
+    if let Err(error) = kept {
         log(&error.to_string());
     }
 }

@@ -117,8 +117,9 @@ fn plan_change(edits: &[PlanEdit]) -> Option<String> {
             PlanEdit::Unconfirmed { task, change: Change::Check(_), .. } => {
                 Some(format!("the check of {} was changed, and waits to be accepted", id(task)))
             }
-            PlanEdit::Unconfirmed { task, change: Change::Removed, .. } => {
-                Some(format!("{} was removed, which waits to be accepted", id(task)))
+            PlanEdit::Unconfirmed { task, change: Change::Removed(name), .. } => {
+                let (name, title) = (said(name), said(&task.title));
+                Some(format!("{name} {title} was removed, which waits to be accepted"))
             }
             PlanEdit::Withdrawn(task) => Some(format!("{} is as it was on record", id(task))),
             PlanEdit::Ticked(task) => Some(format!("{} ticked by you, not checked", id(task))),

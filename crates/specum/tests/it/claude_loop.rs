@@ -23,6 +23,16 @@ pub(crate) fn started(count: usize) -> World {
     world.git_init();
     world.specum(&["switch", "demo"]).exits(0);
     world.specum(&["implement"]).exits(0);
+    // As if another program had begun it: there the Stop hook drives whoever
+    // comes by.
+    let journal = "specs/demo/.ralph-journal.jsonl";
+    let records = world.read(journal);
+    let others = records.lines().filter(|line| !line.contains("\"event\":\"started\""));
+    world.write(journal, others.map(|line| format!("{line}\n")).collect::<String>());
+    let state = "specs/demo/.ralph-state.json";
+    let mut fields: Value = serde_json::from_str(&world.read(state)).unwrap();
+    fields.as_object_mut().unwrap().remove("ticks");
+    world.write(state, serde_json::to_string_pretty(&fields).unwrap());
     world
 }
 
@@ -124,6 +134,7 @@ fn sixty_of_sixty_tasks_are_done_in_one_prompt() {
 fn a_model_that_only_ticks_boxes_has_ticked_none_and_is_let_go() {
     for program in host::claudes() {
         let world = started(4);
+        world.specum(&["cancel"]).exits(0);
         let model = Model::start(|request| {
             if !request.tool_results().is_empty() {
                 return Reply::text("ALL_TASKS_COMPLETE");
@@ -132,7 +143,7 @@ fn a_model_that_only_ticks_boxes_has_ticked_none_and_is_let_go() {
             Reply::tool("Bash", json!({"command": command}))
         });
 
-        let outcome = claude(&program, &world, &model, PROMPT);
+        let outcome = claude(&program, &world, &model, "/ralph-specum:implement");
 
         assert!(outcome.status().success(), "it is let go");
         world.specum(&["next"]).exits(0);

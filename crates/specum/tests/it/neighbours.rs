@@ -294,7 +294,7 @@ fn the_proposed_permission_rules_let_a_loop_run_alone() {
     assert!(world.read("specs/demo/tasks.md").contains("- [ ] 1.1"));
 
     world.write(".claude/settings.json", proposed_settings());
-    world.specum(&["resume"]).exits(0);
+    world.person(&["resume"]);
     let with = run();
     assert_eq!(with["permission_denials"], json!([]), "{with}");
     assert_eq!(with["result"], "ALL_TASKS_COMPLETE", "{with}");

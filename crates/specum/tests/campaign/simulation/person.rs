@@ -4,7 +4,7 @@
 use serde_json::Value;
 use specum::attempt::History;
 use specum_core::journal::Entry;
-use specum_core::ledger::{Change, Ledger, PlanEdit};
+use specum_core::ledger::Ledger;
 use specum_core::machine::{self, Event, Start, Step};
 use specum_core::state::{self, State};
 use specum_core::tasks::TaskFile;
@@ -133,19 +133,12 @@ impl World {
             return Ok(());
         }
         let on_record = self.chance.one_of(&asked);
-        let mut task = on_record.task.clone();
-        let is_gone = on_record.unconfirmed.as_ref().is_some_and(|a| a.change == Change::Removed);
+        let task = on_record.task.clone();
         self.story(format!("a person accepts what became of {}", task.id));
         let text = self.disk.tasks.clone();
         let event = Event::Follow { renames: Vec::new(), settled: vec![task.id.clone()] };
         let step = machine::step(&state, &TaskFile::scan(&text), event);
         let soul = soul_of(&task);
-        if is_gone {
-            let to = ledger.name_for_gone(&task);
-            let edits = vec![PlanEdit::Renamed { from: task, to: to.clone() }];
-            self.record(Entry::PlanChanged { edits })?;
-            task = to;
-        }
         let written = self.write(Entry::Accepted { task }, &step);
         if took_effect(&written) {
             self.truth.tasks.accepted(&soul);

@@ -139,12 +139,12 @@ impl World {
                 known.check
             );
             let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);
-            let removal = asked == Some(&Change::Removed);
+            let removal = matches!(asked, Some(Change::Removed(_)));
             promise!(removal == known.removal, "the removal of {id} is asked for: {removal}");
             if !removal {
                 let check = asked.map(|change| match change {
                     Change::Check(lines) => proof(lines),
-                    Change::Removed => Proof::Nothing,
+                    Change::Removed(_) => Proof::Nothing,
                 });
                 promise!(check == known.asked, "{id} waits for {check:?}, not {:?}", known.asked);
             }

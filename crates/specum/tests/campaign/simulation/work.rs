@@ -470,7 +470,9 @@ impl World {
                 millis: 1,
             },
             AttemptResult::SetAside => Entry::SetAside { task, attempt, reasons, output },
-            AttemptResult::Waits => Entry::Waits { task, attempt, reasons, output },
+            AttemptResult::Waits => {
+                Entry::Waits { task, attempt, reasons, output, changed: Vec::new() }
+            }
             AttemptResult::Failed | AttemptResult::Open => Entry::Failed {
                 task,
                 attempt,

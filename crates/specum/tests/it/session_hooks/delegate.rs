@@ -162,6 +162,16 @@ fn after_four_lost_calls_the_loop_pauses_and_a_person_lets_it_go_on() {
 }
 
 #[test]
+fn a_task_that_is_being_worked_on_is_nobodys_to_tick() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    let (shown, code) = world.person_gets(&["tick", "1.1"]);
+    assert!(code != Some(0) && shown.contains("1.1 is being worked on"), "{shown}");
+    told(&world, "t1", "API Error: 529");
+    world.person(&["tick", "1.1"]);
+}
+
+#[test]
 fn a_task_that_is_being_worked_on_is_not_given_out_again() {
     for plan in [PLAN, GROUP] {
         let world = session(plan);

@@ -99,6 +99,52 @@ fn the_verdict_on_a_call_in_the_background_comes_with_the_hosts_notification() {
 }
 
 #[test]
+fn a_persons_word_typed_as_a_whole_message_counts_once() {
+    let world = session(PLAN);
+    let ticks = |args: &[&str]| world.in_session(args).code;
+    says(&world, "1", "please specum tick 1.2").silent();
+    assert_eq!(ticks(&["tick", "1.2"]), Some(1));
+    says(&world, "2", "specum tick 1.2").silent();
+    assert_eq!(ticks(&["tick", "1.1"]), Some(1), "not what was typed");
+    assert_eq!(ticks(&["tick", "1.2"]), Some(0));
+    says(&world, "3", "specum accept 1.1").silent();
+    says(&world, "4", "no, wait").silent();
+    assert_eq!(ticks(&["accept", "1.1"]), Some(1), "taken back");
+}
+
+#[test]
+fn a_stranger_does_not_break_off_the_calls_of_a_session() {
+    let world = session(PLAN);
+    take_over(&world, "second").exits(0);
+    let call = |id: &str| {
+        let fields = json!({"session_id": "second", "tool_use_id": id});
+        calls_with(&world, &fields, &json!({"prompt": "task 1.1"}))
+    };
+    given(&call("t1"));
+    says(&world, "9", "what is up?").silent();
+    refused(&call("t2"));
+}
+
+#[test]
+fn something_else_in_the_background_does_not_hold_a_person() {
+    let world = session(PLAN);
+    says(&world, "1", "build it in the background").silent();
+    stops(&world, "1").tells();
+    says(&world, "2", "<task-notification>\n<tool-use-id>x</tool-use-id>\n").silent();
+    stops(&world, "2").tells();
+}
+
+#[test]
+fn a_session_means_the_spec_it_works_on_whichever_is_active() {
+    let world = session(PLAN);
+    world.write("specs/other/tasks.md", "- [ ] 9.9 another\n");
+    world.specum(&["switch", "other"]).exits(0);
+    let due = world.in_session(&["next"]);
+    assert!(due.exits(0).stdout.contains("`task 1.1`"), "{}", due.stdout);
+    assert!(world.in_session(&["pause"]).exits(0).stdout.contains("paused: test-spec"));
+}
+
+#[test]
 fn the_loop_is_found_by_the_session_wherever_its_shell_stands() {
     let world = session(PLAN);
     world.write("packages/api/specs/own/tasks.md", "- [ ] 9.9 another\n");
