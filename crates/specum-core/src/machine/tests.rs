@@ -499,5 +499,5 @@ fn a_fix_takes_along_no_prose_and_no_empty_line() {
     (world.state.recovery_mode, world.state.max_task_iterations) = (true, 1);
     world.fail(0);
     assert_eq!(world.text().matches("More words.").count(), 1, "{}", world.text());
-    assert!(world.text().contains("  - **Files**: f\n- [ ] 1.2 b\n"), "{}", world.text());
+    assert!(world.text().ends_with("  - **Files**: f\n\n- [ ] 1.2 b\n"), "{}", world.text());
 }

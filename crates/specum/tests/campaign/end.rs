@@ -44,7 +44,8 @@ fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, Content>) -> io
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-        if [".git", SPEC, "out", SHARED].contains(&name.as_str()) {
+        let is_ours = path.file_name().is_some_and(|name| name == ".ralph.lock");
+        if is_ours || [".git", SPEC, "out", SHARED].contains(&name.as_str()) {
             continue;
         }
         let found = fs::symlink_metadata(&path)?;

@@ -105,7 +105,7 @@ fn agent(task: &Task, how: &AtAgent) -> String {
 fn ticks(task: &Task, boxes: Boxes) -> String {
     let (which, plan) = match boxes {
         Boxes::Own => (format!("/{}[, ]/", task.title().replace('.', "\\.")), "$PERSON_PLAN"),
-        Boxes::All => (String::new(), "$PERSON_PLAN"),
+        Boxes::All => ("/Work /".to_owned(), "$PERSON_PLAN"),
         Boxes::Elsewhere => (String::new(), "specs/other/tasks.md"),
     };
     format!("sed -i '{which}s/^- \\[ \\]/- [x]/' \"{plan}\"")

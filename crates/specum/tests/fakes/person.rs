@@ -45,7 +45,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             fs::write(stage.join("removed"), gone.join(&b'\n'))?;
         }
         ["put-back"] => {
+            // Once.
             let gone = fs::read(stage.join("removed"))?;
+            fs::remove_file(stage.join("removed"))?;
             append(
                 &mut lines,
                 &String::from_utf8_lossy(&gone).replace("- [x]", "- [ ]").into_bytes(),
