@@ -158,7 +158,7 @@ enum Message {
     /// It has said its last word.
     Answered { slot: Slot },
     /// It has ended.
-    Ended(Ended),
+    Ended(Box<Ended>),
     /// A person or the system wants us to end.
     Interrupted,
     /// The executor has ended.

@@ -134,7 +134,7 @@ impl<'a> Dispatcher<'a> {
                 self.reporter.event(&RunEvent::Agent { task, sign });
             }
             Message::Answered { slot } => self.run.answered(slot),
-            Message::Ended(ended) => self.ended(ended)?,
+            Message::Ended(ended) => self.ended(*ended)?,
             Message::Interrupted => self.stop_now(Outcome::Interrupted),
             Message::Finished(_) => unreachable!("handled by the loop"),
         }

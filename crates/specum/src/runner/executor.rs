@@ -214,7 +214,7 @@ impl Executor<'_> {
         let report = self.stream(command, index, (slot, opened), &Arc::new(log));
         let changed = report.trouble.is_some() && self.has_changes(opened, place)?;
         let (reply, answer) = mpsc::channel();
-        self.say(Message::Ended(Ended {
+        self.say(Message::Ended(Box::new(Ended {
             slot,
             opened: opened.clone(),
             agent: index,
@@ -223,7 +223,7 @@ impl Executor<'_> {
             millis: millis_since(began),
             log: log_path,
             reply,
-        }));
+        })));
         Ok((answer.recv().unwrap_or(Next::Stop), report))
     }
 

@@ -13,6 +13,8 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
 use super::scripts;
 use super::story::Story;
 use super::story::fault::{AtStart, Fault};
@@ -259,13 +261,21 @@ impl Stage {
         Err(io::Error::other(format!("git {args:?}: {said}")))
     }
 
-    /// A verb that a person types between two starts, at a terminal: some are a
-    /// person's to say.
+    /// A verb that is a person's to say, at a terminal.
     pub(crate) fn person(&self, args: &[&str]) -> io::Result<Ended> {
-        let mut command = self.command(Path::new("script"));
-        let words = format!("specum {}", args.join(" "));
-        command.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
-        wait(command)
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        grantpt(&ours)?;
+        unlockpt(&ours)?;
+        let name = ptsname(&ours, Vec::new())?;
+        let name = name.to_string_lossy().into_owned();
+        let theirs = fs::File::options().read(true).write(true).open(name)?;
+        let mut command = self.command(&self.programs.specum);
+        command.args(args).stdin(theirs.try_clone()?).stdout(theirs).stderr(Stdio::piped());
+        // A terminal holds the few lines that it prints.
+        let output = command.spawn()?.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let (code, signal) = (output.status.code(), output.status.signal());
+        Ok(Ended { code, signal, hangs: false, said })
     }
 
     /// What a person does with an editor between two starts.

@@ -167,6 +167,7 @@ fn a_loop_that_is_complete_is_short() {
     let records = journal::parse(
         br#"{"v":1,"at":"2026-01-01T00:00:00Z","event":"started","tasks":1,"open":1}
 {"v":1,"at":"2026-01-01T00:00:01Z","event":"passed","task":{"id":"1.1","title":"a"},"attempt":1,"to_commit":true,"millis":900}
+{"v":1,"at":"2026-01-01T00:00:01Z","event":"committed","task":{"id":"1.1","title":"a"},"commit":""}
 {"v":1,"at":"2026-01-01T00:00:02Z","event":"completed","tasks":1}"#,
     );
     let summary = Summary::of(&records, &TaskFile::scan(b"- [x] 1.1 a\n"));
