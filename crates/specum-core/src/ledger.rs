@@ -66,7 +66,8 @@ impl Lines {
     fn shortly(&self) -> String {
         let shown = self.shown();
         let head = line::head(&shown, SHORTLY);
-        if head.len() < shown.len() { format!("{head}…") } else { shown }
+        let end = if shown.starts_with('`') { "…`" } else { "…" };
+        if head.len() < shown.len() { format!("{head}{end}") } else { shown }
     }
 
     /// The lines for a person: one line, without the name of the field.
@@ -192,8 +193,15 @@ pub struct OnRecord {
 impl OnRecord {
     /// Whether the task is gone, and nobody has agreed to that.
     fn is_removal(&self) -> bool {
-        let asked = self.unconfirmed.as_ref().map(|asked| &asked.change);
-        matches!(asked, Some(Change::Removed(_)))
+        self.removed().is_some()
+    }
+
+    /// The name that the task had in the plan, if it is gone.
+    fn removed(&self) -> Option<&str> {
+        match &self.unconfirmed.as_ref()?.change {
+            Change::Removed(name) => Some(name),
+            Change::Check(_) => None,
+        }
     }
 
     /// Whether the task may be removed without a person's word.

@@ -330,3 +330,11 @@ fn a_question_says_what_to_do_however_long_the_checks_are() {
     let question = Ledger::of(&records).questions().next().unwrap();
     assert!(question.len() < 200 && question.contains("`specum accept 1.1`"), "{question}");
 }
+
+#[test]
+fn a_task_that_is_put_back_is_back_though_it_reads_otherwise() {
+    let mut records = vec![started(PLAN)];
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.1"));
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n- [ ] 1.2 b\n\nNotes.\n", None);
+    assert_eq!(Ledger::of(&records).questions().count(), 0);
+}

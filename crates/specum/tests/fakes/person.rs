@@ -100,8 +100,8 @@ fn edit(lines: &mut Lines, id: &str, from: &str, to: &str) -> Result<(), String>
 
 /// Lets the check of a task pass whatever was done.
 fn weaken(lines: &mut Lines, id: &str) -> Result<(), String> {
-    edit(lines, id, "`grep -cx", "`true || grep -cx")?;
-    edit(lines, id, "    grep -cx", "    true || grep -cx")?;
+    edit(lines, id, "`grep -cx", "`echo 1 || grep -cx")?;
+    edit(lines, id, "    grep -cx", "    echo 1 || grep -cx")?;
     edit(lines, id, "`test -d", "`true || test -d")?;
     edit(lines, id, "    test -d", "    true || test -d")
 }

@@ -162,8 +162,13 @@ impl Lot<'_> {
         let later: Vec<&Task> = self.tasks[at + 1..].iter().collect();
         let is_put_back = self.one_in(2);
         let how = match self.rng.choice(later) {
-            // Whose check passes needs no agent if that is all it asks for.
-            Some(task) if task.marker == Marker::Verify || self.one_in(2) => {
+            // Prose cannot be weakened. Whose check passes needs no agent if
+            // that is all it asks for.
+            Some(task)
+                if task.marker == Marker::Verify
+                    || task.check == Check::Prose
+                    || self.one_in(2) =>
+            {
                 AtAgent::Removes { task: task.id.clone(), is_put_back }
             }
             Some(task) => AtAgent::Weakens(task.id.clone()),
