@@ -20,6 +20,9 @@ use crate::journal::{Entry, Record};
 use crate::line;
 use crate::tasks::{self, Task, TaskFile, TaskKey, short_title};
 
+/// How much of a check is shown in a question.
+const SHORTLY: usize = 36;
+
 /// The lines of a check as they stand in the plan. Bytes, because a plan may
 /// hold anything; text in the journal wherever they are text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +59,15 @@ impl Lines {
         let lines = file.verify_lines(task);
         let lines = line::lines(&lines).map(|line| tasks::unticked(line.text.trim_ascii_end()));
         Lines(lines.collect::<Vec<_>>().join(&b'\n'))
+    }
+
+    /// The same in a few words, so that a sentence around it is not cut before it
+    /// says what to do.
+    fn shortly(&self) -> String {
+        let shown = self.shown();
+        let head = line::head(&shown, SHORTLY);
+        let end = if shown.starts_with('`') { "…`" } else { "…" };
+        if head.len() < shown.len() { format!("{head}{end}") } else { shown }
     }
 
     /// The lines for a person: one line, without the name of the field.
@@ -181,8 +193,15 @@ pub struct OnRecord {
 impl OnRecord {
     /// Whether the task is gone, and nobody has agreed to that.
     fn is_removal(&self) -> bool {
-        let asked = self.unconfirmed.as_ref().map(|asked| &asked.change);
-        matches!(asked, Some(Change::Removed(_)))
+        self.removed().is_some()
+    }
+
+    /// The name that the task had in the plan, if it is gone.
+    fn removed(&self) -> Option<&str> {
+        match &self.unconfirmed.as_ref()?.change {
+            Change::Removed(name) => Some(name),
+            Change::Check(_) => None,
+        }
     }
 
     /// Whether the task may be removed without a person's word.
@@ -203,8 +222,8 @@ impl OnRecord {
             Change::Check(new) => format!(
                 "the check of {id} was changed {during}: {} → {}; `specum accept {id}` takes the \
                  new one",
-                self.check.shown(),
-                new.shown()
+                self.check.shortly(),
+                new.shortly()
             ),
             Change::Removed(id) => {
                 let title = short_title(&self.task.title);

@@ -299,7 +299,10 @@ impl Loop<'_> {
     fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> Goes {
         // What the pass has counted and forgotten.
         self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
-        self.record(index, Status::Failed, None, attempt.saturating_sub(1).min(state::MAX_COUNT));
+        // An attempt has begun, so fewer had failed than may; the number counts
+        // those that were set aside too.
+        let most = self.state.max_task_iterations.saturating_sub(1);
+        self.record(index, Status::Failed, None, attempt.saturating_sub(1).min(most));
         self.fail(index, reason)
     }
 
@@ -363,6 +366,10 @@ impl Loop<'_> {
                 result.id.clone_from(id);
             }
         }
+        self.state.fix_task_map = std::mem::take(&mut self.state.fix_task_map)
+            .into_iter()
+            .map(|(id, fixes)| (now(&id).cloned().unwrap_or(id), fixes))
+            .collect();
         for fixes in self.state.fix_task_map.values_mut() {
             for fix in &mut fixes.fix_task_ids {
                 if let Some(id) = now(fix) {

@@ -71,7 +71,7 @@ impl Search {
         for at in self.order.clone() {
             let on_record = &tasks[at];
             if self.places[at].is_none()
-                && let Some(&index) = names.get(&on_record.task.id)
+                && let Some(&index) = names.get(on_record.removed().unwrap_or(&on_record.task.id))
                 && !self.taken[index]
                 && fits(on_record, index)
             {

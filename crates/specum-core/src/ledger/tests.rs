@@ -313,11 +313,28 @@ fn a_task_with_the_name_of_one_that_was_removed_inherits_nothing() {
 fn another_task_with_the_number_of_one_that_is_gone_does_not_bring_it_back() {
     let mut records = vec![started(PLAN)];
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.1"));
-    assert!(Ledger::of(&records).removals().any(|task| task.task.id == "1.2"));
+    assert!(Ledger::of(&records).removals().any(|task| task.task.title == "b"));
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.2 another\n- [ ] 1.3 c\n", Some("1.1"));
     let ledger = Ledger::of(&records);
     assert!(ledger.removals().any(|task| task.task.title == "b"));
     assert_eq!(ledger.task("1.2").unwrap().task.title, "another");
     and_so(&mut records, PLAN, Some("1.1"));
     assert!(!Ledger::of(&records).removals().any(|task| task.task.title == "b"));
+}
+
+#[test]
+fn a_question_says_what_to_do_however_long_the_checks_are() {
+    let long = |word: &str| format!("- [ ] 1.1 a\n  - **Verify**: `{}`\n", word.repeat(50));
+    let mut records = vec![started(&long("make "))];
+    and_so(&mut records, &long("true "), Some("1.1"));
+    let question = Ledger::of(&records).questions().next().unwrap();
+    assert!(question.len() < 200 && question.contains("`specum accept 1.1`"), "{question}");
+}
+
+#[test]
+fn a_task_that_is_put_back_is_back_though_it_reads_otherwise() {
+    let mut records = vec![started(PLAN)];
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.1"));
+    and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n- [ ] 1.2 b\n\nNotes.\n", None);
+    assert_eq!(Ledger::of(&records).questions().count(), 0);
 }

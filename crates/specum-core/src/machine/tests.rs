@@ -469,3 +469,35 @@ fn what_is_not_about_the_plan_forgets_nothing_while_the_plan_is_gone() {
         assert_eq!((after.task_index, after.total_tasks), (before.task_index, before.total_tasks));
     }
 }
+
+#[test]
+fn a_refused_commit_does_not_count_what_was_set_aside_as_a_failure() {
+    let mut world = World::new("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    world.state.max_task_iterations = 1;
+    world.happen(Event::Open(vec![0, 1]));
+    world.happen(Event::SetAside { index: 0, reason: "conflict".into() });
+    world.pass(1);
+    world.pass(0);
+    world.happen(Event::TakeBack { index: 0, attempt: 2, reason: "refused".into() });
+    assert_eq!(world.state.task_results[&0].attempts, 1);
+}
+
+#[test]
+fn what_is_known_of_fixes_follows_the_number_of_what_they_fix() {
+    let mut world = World::new("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    (world.state.recovery_mode, world.state.max_task_iterations) = (true, 1);
+    world.fail(0);
+    world.text = world.text().replace("1.1 a", "1.7 a").into_bytes();
+    let to = TaskKey { id: "1.7".into(), title: "a".into() };
+    world.happen(Event::Follow { renames: vec![("1.1".into(), to)], settled: Vec::new() });
+    assert_eq!(world.state.fix_task_map.keys().collect::<Vec<_>>(), ["1.7"]);
+}
+
+#[test]
+fn a_fix_takes_along_no_prose_and_no_empty_line() {
+    let mut world = World::new("- [ ] 1.1 a\n  - **Files**: f\n\nMore words.\n\n- [ ] 1.2 b\n");
+    (world.state.recovery_mode, world.state.max_task_iterations) = (true, 1);
+    world.fail(0);
+    assert_eq!(world.text().matches("More words.").count(), 1, "{}", world.text());
+    assert!(world.text().ends_with("  - **Files**: f\n\n- [ ] 1.2 b\n"), "{}", world.text());
+}

@@ -280,7 +280,8 @@ impl Executor<'_> {
             paths: put_in,
         })?;
         if let Err(error) = git.put_in(&tree) {
-            self.workspace.record(opened, |task| Entry::TakenOut { task })?;
+            // It may have put in some of it, or all, before it failed.
+            recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
             let reason = format!("it does not fit into the tree: {error}");
             return self.set_aside(opened, reason, "", began, &report);
         }

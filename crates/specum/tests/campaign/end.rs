@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::invariants::Broken;
 use super::stage::{Ended, SPEC, Stage};
 use super::story::Story;
-use super::story::fault::{AtAgent, Edit, Fault};
-use super::story::plan::{Check, SHARED, Task};
+use super::story::fault::{AtAgent, Fault};
+use super::story::plan::{Check, SHARED, Task, named_in};
 
 /// A file of the user's: its permissions and its content, or where it leads.
 pub(crate) type Content = (u32, Vec<u8>);
@@ -44,7 +44,8 @@ fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<String, Content>) -> io
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-        if [".git", SPEC, "out", SHARED].contains(&name.as_str()) {
+        let is_ours = path.file_name().is_some_and(|name| name == ".ralph.lock");
+        if is_ours || [".git", SPEC, "out", SHARED].contains(&name.as_str()) {
             continue;
         }
         let found = fs::symlink_metadata(&path)?;
@@ -123,10 +124,17 @@ impl End {
     ) -> io::Result<End> {
         let mut asked: Vec<Asked> = story.tasks.iter().map(Asked::of).collect();
         for (fault, struck) in story.faults.iter().zip(struck) {
-            if let (Fault::Agent { how: AtAgent::Edit(Edit::Append(id)), .. }, true) =
-                (fault, *struck)
-            {
-                asked.push(Asked::of(&Task::added(id)));
+            match fault {
+                Fault::Agent { how: AtAgent::Edit(edit), .. } if *struck => {
+                    asked.extend(edit.adds().map(|id| Asked::of(&Task::added(id))));
+                }
+                // A person has agreed.
+                Fault::Agent { how: AtAgent::Removes { task, is_put_back: false }, .. }
+                    if *struck =>
+                {
+                    asked.retain(|asked| asked.id != *task);
+                }
+                _ => {}
             }
         }
         let root = stage.root();
@@ -164,11 +172,21 @@ impl End {
     }
 }
 
-/// The ids behind the ticked boxes at column 0.
+/// The tasks behind the ticked boxes at column 0.
 pub(crate) fn ticked(plan: &[u8]) -> BTreeSet<String> {
     let plan = String::from_utf8_lossy(plan);
-    let id = |line: &str| Some(line.strip_prefix("- [x] ")?.split(' ').next()?.to_owned());
+    let id = |line: &str| {
+        let title = line.strip_prefix("- [x] ")?;
+        named_in(title).or_else(|| Some(title.split(' ').next()?.to_owned()))
+    };
     plan.lines().filter_map(id).collect()
+}
+
+/// The task that a record is about.
+pub(crate) fn task_of(record: &Value) -> Option<String> {
+    let task = &record["task"];
+    let by_title = task["title"].as_str().and_then(named_in);
+    by_title.or_else(|| task["id"].as_str().map(str::to_owned))
 }
 
 fn journal(stage: &Stage) -> Vec<Value> {
@@ -179,15 +197,23 @@ fn journal(stage: &Stage) -> Vec<Value> {
 fn commits(stage: &Stage) -> io::Result<Vec<Commit>> {
     let ids = stage.git(&["rev-list", "--reverse", "--first-parent", "HEAD"])?;
     let commit = |id: &str| -> io::Result<Commit> {
-        let trailers = "--format=%(trailers:key=Task,valueonly)";
-        let tasks = stage.git(&["show", "--no-patch", trailers, id])?;
+        let message = stage.git(&["show", "--no-patch", "--format=%B", id])?;
         let paths = stage.git(&["show", "--name-only", "--no-renames", "-z", "--format=", id])?;
         let filled = |text: &str, at: char| -> Vec<String> {
             text.split(at).filter(|part| !part.is_empty()).map(str::to_owned).collect()
         };
-        Ok(Commit { tasks: filled(&tasks, '\n'), paths: filled(&paths, '\0') })
+        Ok(Commit { tasks: committed(&message), paths: filled(&paths, '\0') })
     };
     ids.lines().skip(1).map(commit).collect()
+}
+
+/// The tasks that a commit says it is about, by the title or by the message that
+/// the plan names for it. One without a trailer is nobody's.
+fn committed(message: &str) -> Vec<String> {
+    let trailers = message.lines().filter(|line| line.starts_with("Task: ")).count();
+    let by_plan = || Some(message.strip_prefix("feat(")?.split(')').next()?.to_owned());
+    let task = named_in(message).or_else(by_plan);
+    task.into_iter().cycle().take(trailers).collect()
 }
 
 fn names(dir: &Path) -> Vec<String> {
@@ -231,15 +257,16 @@ pub(crate) fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
     if ended.said.contains("panicked at") {
         return Some(Broken { invariant: "no-panic", why: ended.said.clone() });
     }
+    // Whoever did not get to its end, or could not write, has not put the boxes
+    // right; the next start does.
+    ended.code.filter(|code| [0, 6].contains(code))?;
     let plan = fs::read(stage.plan()).unwrap_or_default();
-    let meant = fs::read(stage.seen_plan()).unwrap_or_default();
-    // A person may have ticked one, whatever that is worth.
-    let by_person = ticked(&meant);
     let journal = journal(stage);
     let passed = |id: &String| {
-        journal.iter().any(|record| record["event"] == "passed" && record["task"]["id"] == **id)
+        let is_it = |record: &Value| task_of(record).as_ref() == Some(id);
+        journal.iter().any(|record| record["event"] == "passed" && is_it(record))
     };
-    let bare = ticked(&plan).into_iter().find(|id| !passed(id) && !by_person.contains(id))?;
+    let bare = ticked(&plan).into_iter().find(|id| !passed(id))?;
     let why = format!("{bare} is ticked and has no passed verdict after a start");
     Some(Broken { invariant: "ticked-with-verdict", why })
 }

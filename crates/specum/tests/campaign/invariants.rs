@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::end::{End, ticked};
+use super::end::{End, task_of, ticked};
 use super::stage::SHARED_BEGINNING;
-use super::story::plan::SHARED;
+use super::story::plan::{SHARED, named_in};
 
 /// An invariant that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +18,9 @@ pub(crate) struct Broken {
 type Question = fn(&End) -> Option<String>;
 
 /// All of them, by name.
-pub(crate) const ALL: [(&str, Question); 12] = [
+pub(crate) const ALL: [(&str, Question); 13] = [
     ("no-task-lost", no_task_lost),
+    ("removals-agreed", removals_agreed),
     ("ticked-with-verdict", ticked_with_verdict),
     ("check-has-run", check_has_run),
     ("work-is-there", work_is_there),
@@ -45,13 +46,33 @@ fn no_task_lost(end: &End) -> Option<String> {
     Some(format!("{} is not done although the run says it is complete", lost.id))
 }
 
+/// Every task that was removed while somebody was at work is back, or a person
+/// has agreed to its removal.
+fn removals_agreed(end: &End) -> Option<String> {
+    let edits = end.journal.iter().filter_map(|record| record["edits"].as_array()).flatten();
+    let removed = edits.filter_map(|edit| {
+        let asked = &edit["unconfirmed"];
+        (asked["change"] == "removed").then(|| task_of(asked)).flatten()
+    });
+    let plan = String::from_utf8_lossy(&end.plan).into_owned();
+    let is_there = |id: &String| plan.lines().any(|line| named_in(line).as_ref() == Some(id));
+    let is_agreed = |id: &String| {
+        let is_it = |record: &&serde_json::Value| {
+            record["event"] == "accepted" && task_of(record).as_ref() == Some(id)
+        };
+        end.journal.iter().any(|record| is_it(&record))
+    };
+    let lost = removed.into_iter().find(|id| !is_there(id) && !is_agreed(id))?;
+    Some(format!("complete, and nobody has agreed to the removal of {lost}"))
+}
+
 /// The last verdict on each ticked task is that it passed, and the record that
 /// says so is the one that ticks it.
 fn ticked_with_verdict(end: &End) -> Option<String> {
     ticked(&end.plan).into_iter().find_map(|id| {
-        let verdicts = ["passed", "failed", "set-aside"];
+        let verdicts = ["passed", "failed", "set-aside", "waits"];
         let last = end.journal.iter().rev().find(|record| {
-            record["task"]["id"] == *id
+            task_of(record).as_ref() == Some(&id)
                 && verdicts.iter().any(|verdict| record["event"] == **verdict)
         });
         match last {
@@ -151,8 +172,13 @@ fn noted_once(end: &End) -> Option<String> {
     let completed = end.progress.split("## Completed").nth(1).unwrap_or_default();
     let completed = completed.split("\n## ").next().unwrap_or_default();
     end.asked.iter().find_map(|asked| {
-        let head = format!("- {} ", asked.id);
-        let count = completed.lines().filter(|line| line.starts_with(&head)).count();
+        let is_it = |line: &&str| {
+            named_in(line).map_or_else(
+                || line.starts_with(&format!("- {} ", asked.id)),
+                |named| named == asked.id,
+            )
+        };
+        let count = completed.lines().filter(is_it).count();
         (count != 1).then(|| format!("{} is noted {count} times as completed", asked.id))
     })
 }

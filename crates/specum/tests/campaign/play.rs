@@ -62,12 +62,15 @@ struct Play<'s> {
     told: String,
 }
 
+/// More starts than any story has faults, and questions for a person.
+const MOST_STARTS: usize = 50;
+
 impl Play<'_> {
     /// Starts specum until it has worked the plan. Each start that does not has
     /// to be explained by a fault that has struck during it.
     fn work(&mut self) -> io::Result<(usize, Option<Broken>)> {
         let mut struck_before = false;
-        for start in 1.. {
+        for start in 1..=MOST_STARTS {
             let how = self.story.faults.iter().find_map(|fault| match fault {
                 Fault::Start { start: at, how } if *at == start => Some(*how),
                 _ => None,
@@ -83,8 +86,12 @@ impl Play<'_> {
             if ended.code == Some(0) {
                 return Ok((start, None));
             }
-            // A task may have used its attempts before specum could say so.
-            let explained = !new.is_empty() || (ended.code == Some(6) && struck_before);
+            // A task may have used its attempts before specum could say so; and
+            // what an agent did to the plan is asked about once all else is done.
+            let waits = ended.code == Some(6) && ended.said.contains("specum accept");
+            let explained = !new.is_empty()
+                || (ended.code == Some(6) && struck_before)
+                || (waits && self.somebody_edited());
             struck_before = !new.is_empty();
             if !explained {
                 let last = ended.said.lines().last().unwrap_or_default();
@@ -94,7 +101,8 @@ impl Play<'_> {
             }
             self.help(&ended)?;
         }
-        unreachable!("each start needs a fault of its own, and there are only so many")
+        let why = format!("the plan is not worked after {MOST_STARTS} starts");
+        Ok((MOST_STARTS, Some(Broken { invariant: "goes-on", why })))
     }
 
     /// Notes which faults have struck, and gives those that are new.
@@ -150,14 +158,52 @@ impl Play<'_> {
         Ok(())
     }
 
+    /// Whether an agent, or a person, has changed the plan during an attempt.
+    fn somebody_edited(&self) -> bool {
+        let mut struck = self.story.faults.iter().zip(&self.struck).filter(|(_, struck)| **struck);
+        struck.any(|(fault, _)| [Kind::AgentEdits, Kind::PersonEdits].contains(&fault.kind()))
+    }
+
     /// Does what a person does who reads what specum has said.
     fn help(&mut self, ended: &Ended) -> io::Result<()> {
         self.make_writable()?;
         self.unlock()?;
-        if ended.code == Some(6) {
-            let resumed = self.stage.person(&["resume"])?;
-            self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
+        if ended.code != Some(6) {
+            return Ok(());
         }
+        for fault in &self.story.faults {
+            let Fault::Agent { how, .. } = fault else { continue };
+            let is_asked = |id: &str| ended.said.contains(&format!("specum accept {id}`"));
+            match how {
+                AtAgent::Removes { is_put_back: true, .. }
+                    if ended.said.contains(" was removed ") =>
+                {
+                    let edited = self.stage.editor(&["put-back"])?;
+                    self.told += &format!("\n== put back: {:?} {}\n", edited.code, edited.said);
+                }
+                AtAgent::Removes { .. } | AtAgent::Weakens(_) | AtAgent::Edit(_) => {
+                    let asked: Vec<String> = asked(&ended.said);
+                    for id in asked.iter().filter(|id| is_asked(id)) {
+                        let accepted = self.stage.person(&["accept", id])?;
+                        self.told +=
+                            &format!("\n== accept {id}: {:?} {}\n", accepted.code, accepted.said);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let resumed = self.stage.person(&["resume"])?;
+        self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
         Ok(())
     }
+}
+
+/// The tasks that specum asks about.
+fn asked(said: &str) -> Vec<String> {
+    let behind = said.split("`specum accept ").skip(1);
+    let mut asked: Vec<String> =
+        behind.filter_map(|text| Some(text.split('`').next()?.to_owned())).collect();
+    asked.sort();
+    asked.dedup();
+    asked
 }

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::story::Story;
-use super::story::fault::{AtAgent, AtGit, Edit, Fault};
+use super::story::fault::{AtAgent, AtGit, Boxes, Fault};
 use super::story::plan::{Marker, Task};
 
 /// The scripts of a story, by name. The name of one that is a fault's ends with
@@ -16,13 +16,23 @@ pub(crate) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
     ];
     let mut tasks = story.tasks.clone();
     for fault in &story.faults {
-        if let Fault::Agent { how: AtAgent::Edit(Edit::Append(id)), .. } = fault {
+        if let Fault::Agent { how: AtAgent::Edit(edit), .. } = fault
+            && let Some(id) = edit.adds()
+        {
             tasks.push(Task::added(id));
-            scripts.push((format!("append.{id}"), Task::added(id).block()));
+            scripts.push((format!("append.{id}"), Task::added(id).block(story.layout.bare)));
         }
     }
     for task in &tasks {
         scripts.push((format!("task.{}", task.id), does_its_work(task)));
+    }
+    for fault in &story.faults {
+        // Whoever has weakened a check has done so for somebody.
+        if let Fault::Agent { how: AtAgent::Weakens(id), .. } = fault
+            && let Some(task) = tasks.iter().find(|task| task.id == *id)
+        {
+            scripts.push((format!("task.{id}.1"), says_done(task)));
+        }
     }
     for fault in &story.faults {
         let script = match fault {
@@ -82,7 +92,23 @@ fn agent(task: &Task, how: &AtAgent) -> String {
         AtAgent::Slays => format!("sh {}\nslay -9\nhang\n", task.doing_half()),
         AtAgent::Signals(signal) => format!("sh {}\nslay -{signal}\nhang\n", task.doing_half()),
         AtAgent::TearsJournal => format!("sh person tear\n{works}"),
+        AtAgent::Ticks(boxes) => format!("sh {}\n{works}", ticks(task, *boxes)),
+        AtAgent::TicksAndDies(boxes) => {
+            format!("sh {}\nbecome kill -9 $$\n", ticks(task, *boxes))
+        }
+        AtAgent::Weakens(id) => format!("sh person weaken {id}\n{works}"),
+        AtAgent::Removes { task: id, .. } => format!("sh person remove {id}\n{works}"),
     }
+}
+
+/// Ticks boxes, and tells nobody that they are ticked.
+fn ticks(task: &Task, boxes: Boxes) -> String {
+    let (which, plan) = match boxes {
+        Boxes::Own => (format!("/{}[, ]/", task.title().replace('.', "\\.")), "$PERSON_PLAN"),
+        Boxes::All => ("/Work /".to_owned(), "$PERSON_PLAN"),
+        Boxes::Elsewhere => (String::new(), "specs/other/tasks.md"),
+    };
+    format!("sed -i '{which}s/^- \\[ \\]/- [x]/' \"{plan}\"")
 }
 
 fn does_its_work(task: &Task) -> String {

@@ -177,13 +177,6 @@ fn live(chance: Chance) -> Life {
             Some(format!("the kernel panicked: {}", said.unwrap_or_default()))
         }
     };
-    if DUMP.load(std::sync::atomic::Ordering::Relaxed) {
-        eprintln!(
-            "{}\n{}",
-            String::from_utf8_lossy(&world.disk.journal),
-            String::from_utf8_lossy(&world.disk.tasks)
-        );
-    }
     Life { report: world.report(), broken, events: world.story, choices: world.chance.taken }
 }
 
@@ -217,13 +210,8 @@ fn shortest(broken: String, choices: Vec<u32>, events: Vec<String>) -> (String, 
             length /= 2;
         }
     }
-    if std::env::var_os("SIM_DUMP").is_some() {
-        DUMP.store(true, std::sync::atomic::Ordering::Relaxed);
-        live(Chance::told(best.1.clone()));
-    }
     (best.0, best.2)
 }
-static DUMP: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 /// Where everything that happens by chance comes from. Zero is the plainest
 /// choice everywhere, so that a story can be made plainer without knowing it.

@@ -175,6 +175,8 @@ impl Stage {
             fs::create_dir_all(path.parent().unwrap_or(&root))?;
             fs::write(path, bytes)?;
         }
+        fs::create_dir_all(root.join("specs/other"))?;
+        fs::write(root.join("specs/other/tasks.md"), "- [ ] 1.1 Another plan's\n- [x] 1.2 Done\n")?;
         fs::set_permissions(root.join("src/tool.sh"), Permissions::from_mode(0o755))?;
         symlink("src/tool.sh", root.join("tool"))?;
         self.hand_over()?;
@@ -274,6 +276,13 @@ impl Stage {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let (code, signal) = (output.status.code(), output.status.signal());
         Ok(Ended { code, signal, hangs: false, said })
+    }
+
+    /// What a person does with an editor between two starts.
+    pub(crate) fn editor(&self, args: &[&str]) -> io::Result<Ended> {
+        let mut command = self.command(&self.programs.person);
+        command.args(args);
+        wait(command)
     }
 
     /// `specum run`, with what is to happen to this start.

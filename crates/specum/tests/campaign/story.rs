@@ -37,7 +37,7 @@ impl Story {
         let mut faults: Vec<Fault> = Vec::new();
         for _ in 0..count {
             let Some(kind) = rng.choice(kinds) else { break };
-            let fault = Lot { tasks: &tasks, rng: &mut rng }.fault(*kind);
+            let fault = Lot { tasks: &tasks, bare: layout.bare, rng: &mut rng }.fault(*kind);
             if faults.iter().all(|other| !other.excludes(&fault)) {
                 faults.push(fault);
             }

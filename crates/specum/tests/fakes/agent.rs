@@ -117,7 +117,14 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
 /// The id of the first task in a brief.
 fn task_in(brief: &[u8]) -> Option<String> {
     let brief = String::from_utf8_lossy(brief);
-    let id = |line: &str| Some(line.strip_prefix("- [ ] ")?.split_whitespace().next()?.to_owned());
+    let id = |line: &str| {
+        let title = line.strip_prefix("- [ ] ").or(line.strip_prefix("- [x] "))?;
+        // Whatever it is called by now, its title tells.
+        match title.split_once("Work ") {
+            Some((_, behind)) => Some(behind.split([',', ' ']).next()?.to_uppercase()),
+            None => Some(title.split_whitespace().next()?.to_owned()),
+        }
+    };
     brief.lines().find_map(id)
 }
 

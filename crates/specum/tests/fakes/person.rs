@@ -1,10 +1,11 @@
 //! A helper of the tests: a person with an editor, while specum works.
 //!
-//! `person append 8.1`, `retitle 1.2`, `tick 1.2`, `swap 1.2 1.3` and `crlf` edit
-//! the plan `PERSON_PLAN`, as an editor does: read, change, write beside it,
+//! `person append 8.1`, `insert 8.1 1.2`, `retitle 1.2`, `reword 1.2`, `recheck
+//! 1.2`, `renumber 1.2 9.1`, `tick 1.2`, `swap 1.2 1.3` and `crlf` edit the plan `PERSON_PLAN`, as an editor does: read, change, write beside it,
 //! rename. What the person has then seen lies in `plan` on the stage
 //! `FAKE_AGENT`, from which a task to be added is taken, `append.8.1`.
-//! `person tear` leaves half a record at the end of the journal beside the plan.
+//! `weaken 1.2` and `remove 1.2` are an agent's, `put-back` undoes the last
+//! `remove`. Tasks go by the `1.2` in their titles. `person tear` leaves half a record at the end of the journal beside the plan.
 
 use std::fs;
 use std::io::Write;
@@ -24,6 +25,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fs::read(&plan)?.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     match words.as_slice() {
         ["append", id] => append(&mut lines, &fs::read(stage.join(format!("append.{id}")))?),
+        ["insert", id, before] => {
+            let at = place(&lines, before).ok_or("no such task")?;
+            let block = fs::read(stage.join(format!("append.{id}")))?;
+            let block = block.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            lines.splice(at..at, block.map(<[u8]>::to_vec));
+        }
+        ["reword", id] => edit(&mut lines, id, "what the title says", "just what the title says")?,
+        ["recheck", id] => edit(&mut lines, id, "echo passed", "true && echo passed")?,
+        ["weaken", id] => weaken(&mut lines, id)?,
+        ["renumber", id, number] => {
+            let at = place(&lines, id).ok_or("no such task")?;
+            let line = String::from_utf8_lossy(&lines[at]).into_owned();
+            lines[at] = line.replacen(&format!("] {id} "), &format!("] {number} "), 1).into();
+        }
+        ["remove", id] => {
+            let block = block(&lines, id).ok_or("no such task")?;
+            let gone: Lines = lines.splice(block, []).collect();
+            fs::write(stage.join("removed"), gone.join(&b'\n'))?;
+        }
+        ["put-back"] => {
+            // Once.
+            let gone = fs::read(stage.join("removed"))?;
+            fs::remove_file(stage.join("removed"))?;
+            append(
+                &mut lines,
+                &String::from_utf8_lossy(&gone).replace("- [x]", "- [ ]").into_bytes(),
+            );
+        }
         ["retitle", id] => {
             let at = place(&lines, id).ok_or("no such task")?;
             let line = &mut lines[at];
@@ -49,13 +78,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(fs::write(stage.join("plan"), after)?)
 }
 
-/// The line of a task.
+/// The line of a task: its title tells, whatever it is called.
 fn place(lines: &Lines, id: &str) -> Option<usize> {
-    let head = format!("] {id} ");
-    lines.iter().position(|line| {
-        line.starts_with(b"- [")
-            && line.get(4..).is_some_and(|rest| rest.starts_with(head.as_bytes()))
-    })
+    let title = format!("Work {},", id.to_lowercase());
+    lines
+        .iter()
+        .position(|line| line.starts_with(b"- [") && String::from_utf8_lossy(line).contains(&title))
+}
+
+/// Some words of a task in the place of others, wherever they first stand.
+fn edit(lines: &mut Lines, id: &str, from: &str, to: &str) -> Result<(), String> {
+    let block = block(lines, id).ok_or("no such task")?;
+    for line in &mut lines[block] {
+        if let Some(at) = line.windows(from.len()).position(|part| part == from.as_bytes()) {
+            line.splice(at..at + from.len(), to.bytes());
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Lets the check of a task pass whatever was done.
+fn weaken(lines: &mut Lines, id: &str) -> Result<(), String> {
+    edit(lines, id, "`grep -cx", "`echo 1 || grep -cx")?;
+    edit(lines, id, "    grep -cx", "    echo 1 || grep -cx")?;
+    edit(lines, id, "`test -d", "`true || test -d")?;
+    edit(lines, id, "    test -d", "    true || test -d")
 }
 
 /// The lines of a task: up to the next one, a heading or an empty line.

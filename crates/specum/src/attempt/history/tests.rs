@@ -74,3 +74,24 @@ fn a_commit_ends_it_and_a_refused_one_does_not() {
     let again = json!({"event": "passed", "attempt": 2});
     assert!(is_the_users(&[opened(1), failed(1, &["made"]), opened(2), again]));
 }
+
+#[test]
+fn a_task_of_another_loop_is_the_same_only_with_the_same_title() {
+    let cancelled = json!({"event": "cancelled"});
+    let journal = story(&[opened(1), failed(1, &[]), cancelled]);
+    let key = |title: &str| TaskKey { id: "1.1".into(), title: title.into() };
+    assert!(History(&journal).last_failure(&key("a")).is_some());
+    assert!(History(&journal).last_failure(&key("another")).is_none());
+    let kept = json!({"event": "kept", "attempt": 1, "reference": "r"});
+    let journal = story(&[opened(1), kept, json!({"event": "completed", "tasks": 1})]);
+    assert!(History(&journal).kept(&key("a")).is_some());
+    assert!(History(&journal).kept(&key("another")).is_none());
+}
+
+#[test]
+fn a_run_that_has_begun_has_put_away_what_others_left() {
+    let run = json!({"event": "run-started", "agents": []});
+    let tree = [opened(1), launched(1, false)];
+    assert_eq!(History(&story(&tree)).unsettled().len(), 1);
+    assert_eq!(History(&story(&[&tree[..], &[run]].concat())).unsettled().len(), 0);
+}

@@ -33,7 +33,7 @@ impl World {
             // What an earlier loop has left goes by the name it had there.
             let at = self.at();
             let written = match self.is_rightly_named(&entry) {
-                Err(_) if !self.is_of_this_loop(&soul) => {
+                Err(_) if !self.is_of_this_loop(&entry) => {
                     self.disk.record(&at, entry).map_err(Halt::from)
                 }
                 _ => self.record(entry),
@@ -46,8 +46,12 @@ impl World {
         Ok(())
     }
 
-    /// Whether somebody has begun to work on a task in this loop.
-    fn is_of_this_loop(&self, soul: &str) -> bool {
-        self.truth.tasks.opened.contains_key(soul)
+    /// Whether the attempt of a record has begun in this loop.
+    fn is_of_this_loop(&self, entry: &Entry) -> bool {
+        let records = self.disk.records.iter().rev().map(|record| &record.entry);
+        let this_loop = records
+            .take_while(|entry| !matches!(entry, Entry::Cancelled | Entry::Completed { .. }));
+        let mut opened = this_loop.filter(|entry| matches!(entry, Entry::Opened { .. }));
+        opened.any(|opened| opened.task() == entry.task())
     }
 }

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::fault::{AtAgent, AtGit, AtStart, Edit, Fault, Kind};
+use super::fault::{AtAgent, AtGit, AtStart, Boxes, Edit, Fault, Kind};
 use super::plan::{Check, Marker, Task};
 
 /// What may become read-only.
@@ -22,6 +22,8 @@ const VERBS: [&str; 7] = [
 /// Draws faults for a plan.
 pub(crate) struct Lot<'l> {
     pub(crate) tasks: &'l [Task],
+    /// Whether the tasks have no ids.
+    pub(crate) bare: bool,
     pub(crate) rng: &'l mut Rng,
 }
 
@@ -79,6 +81,15 @@ impl Lot<'_> {
             Kind::FalseClaim => self.agent(AtAgent::FalseClaim, |task| {
                 task.needs_agent() && task.check != Check::Prose
             }),
+            Kind::AgentTicks => {
+                let boxes = self.one_of(&[Boxes::Own, Boxes::All, Boxes::Elsewhere]);
+                let how = match self.one_in(3) && boxes != Boxes::Elsewhere {
+                    true => AtAgent::TicksAndDies(boxes),
+                    false => AtAgent::Ticks(boxes),
+                };
+                self.agent(how, Task::needs_agent)
+            }
+            Kind::AgentEdits => self.agent_edit(),
             Kind::Interrupt => {
                 let signal = self.one_of(&["INT", "TERM", "HUP"]);
                 self.agent(AtAgent::Signals(signal), Task::needs_agent)
@@ -122,7 +133,14 @@ impl Lot<'_> {
         let at = self.rng.usize(0..self.tasks.len());
         let later: Vec<String> = self.tasks[at + 1..].iter().map(|task| task.id.clone()).collect();
         let one = self.rng.usize(0..later.len().max(1));
-        let edit = match (self.rng.u8(0..7), later.as_slice()) {
+        let before = self.tasks[..=at].iter().rev().find(|task| in_sequence(task));
+        let task = before.map_or("1.1".to_owned(), |task| task.id.clone());
+        let edit = match (self.rng.u8(0..12), later.as_slice()) {
+            (7, _) => Edit::Insert(format!("8.{}", self.rng.u8(1..9)), task.clone()),
+            (8, _) => Edit::Reword(task.clone()),
+            (9, _) => Edit::Recheck(task.clone()),
+            (10, _) if !self.bare => Edit::Renumber(task.clone(), "9.1".to_owned()),
+            (11, _) => Edit::Retitle(task.clone()),
             (0, [_, ..]) => Edit::Retitle(later[one].clone()),
             (1, [_, ..]) => Edit::Tick(later[one].clone()),
             (2..=3, [first, rest @ ..]) if !rest.is_empty() => {
@@ -131,9 +149,33 @@ impl Lot<'_> {
             (4, _) => Edit::Crlf,
             _ => Edit::Append(format!("8.{}", self.rng.u8(1..9))),
         };
-        let before = self.tasks[..=at].iter().rev().find(|task| in_sequence(task));
-        let task = before.map_or("1.1".to_owned(), |task| task.id.clone());
         Fault::Agent { task, nth: 1, how: AtAgent::Edit(edit) }
+    }
+}
+
+impl Lot<'_> {
+    /// An agent edits what comes later.
+    fn agent_edit(&mut self) -> Fault {
+        let works = |task: &&Task| in_sequence(task);
+        let first = self.tasks.iter().find(works).map_or("1.1".to_owned(), |task| task.id.clone());
+        let at = self.tasks.iter().position(|task| task.id == first).unwrap_or(0);
+        let later: Vec<&Task> = self.tasks[at + 1..].iter().collect();
+        let is_put_back = self.one_in(2);
+        let how = match self.rng.choice(later) {
+            // Prose cannot be weakened. Whose check passes needs no agent if
+            // that is all it asks for.
+            Some(task)
+                if task.marker == Marker::Verify
+                    || task.check == Check::Prose
+                    || self.one_in(2) =>
+            {
+                AtAgent::Removes { task: task.id.clone(), is_put_back }
+            }
+            Some(task) => AtAgent::Weakens(task.id.clone()),
+            // Its own check, then.
+            None => AtAgent::Weakens(first.clone()),
+        };
+        Fault::Agent { task: first, nth: 1, how }
     }
 }
 

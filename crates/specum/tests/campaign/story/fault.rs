@@ -19,10 +19,12 @@ pub(crate) enum Kind {
     TwoOwners,
     FalseClaim,
     Interrupt,
+    AgentTicks,
+    AgentEdits,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 14] = [
+    pub(crate) const ALL: [Kind; 16] = [
         Kind::KillSpecum,
         Kind::KillAgent,
         Kind::FullDisk,
@@ -37,6 +39,8 @@ impl Kind {
         Kind::TwoOwners,
         Kind::FalseClaim,
         Kind::Interrupt,
+        Kind::AgentTicks,
+        Kind::AgentEdits,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -55,6 +59,8 @@ impl Kind {
             Kind::TwoOwners => "two-owners",
             Kind::FalseClaim => "false-claim",
             Kind::Interrupt => "interrupt",
+            Kind::AgentTicks => "agent-ticks",
+            Kind::AgentEdits => "agent-edits",
         }
     }
 }
@@ -131,6 +137,26 @@ pub(crate) enum AtAgent {
     Signals(&'static str),
     /// Half a record is left at the end of the journal meanwhile.
     TearsJournal,
+    /// Ticks boxes, and does its work.
+    Ticks(Boxes),
+    /// Ticks boxes, and is killed.
+    TicksAndDies(Boxes),
+    /// Lets the check of a task pass whatever is done. That one's agent claims to
+    /// be done and has done nothing.
+    Weakens(String),
+    /// Removes a later task. A person puts it back, or agrees.
+    Removes { task: String, is_put_back: bool },
+}
+
+/// Boxes that an agent ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Boxes {
+    /// That of its own task.
+    Own,
+    /// All of them.
+    All,
+    /// Those of another plan.
+    Elsewhere,
 }
 
 /// What a person does to the plan.
@@ -146,9 +172,25 @@ pub(crate) enum Edit {
     Swap(String, String),
     /// Lets every line end as on Windows.
     Crlf,
+    /// Adds a task above another.
+    Insert(String, String),
+    /// Rewrites what a task asks for.
+    Reword(String),
+    /// Writes another check that does the same.
+    Recheck(String),
+    /// Gives a task another number.
+    Renumber(String, String),
 }
 
 impl Edit {
+    /// The task that comes with it.
+    pub(crate) fn adds(&self) -> Option<&String> {
+        match self {
+            Edit::Append(id) | Edit::Insert(id, _) => Some(id),
+            _ => None,
+        }
+    }
+
     /// As `person` reads it.
     pub(crate) fn words(&self) -> String {
         match self {
@@ -157,6 +199,10 @@ impl Edit {
             Edit::Tick(id) => format!("tick {id}"),
             Edit::Swap(one, other) => format!("swap {one} {other}"),
             Edit::Crlf => "crlf".to_owned(),
+            Edit::Insert(id, before) => format!("insert {id} {before}"),
+            Edit::Reword(id) => format!("reword {id}"),
+            Edit::Recheck(id) => format!("recheck {id}"),
+            Edit::Renumber(id, number) => format!("renumber {id} {number}"),
         }
     }
 }
@@ -186,6 +232,8 @@ impl Fault {
                 AtAgent::Slays => Kind::KillSpecum,
                 AtAgent::Signals(_) => Kind::Interrupt,
                 AtAgent::TearsJournal => Kind::TornJournal,
+                AtAgent::Ticks(_) | AtAgent::TicksAndDies(_) => Kind::AgentTicks,
+                AtAgent::Weakens(_) | AtAgent::Removes { .. } => Kind::AgentEdits,
             },
         }
     }
@@ -200,8 +248,20 @@ impl Fault {
                 Fault::Agent { task: one, nth, how },
                 Fault::Agent { task: other, nth: other_nth, how: other_how },
             ) => {
-                let edits = matches!((how, other_how), (AtAgent::Edit(one), AtAgent::Edit(other)) if one == other);
-                edits || (one == other && nth == other_nth)
+                let same = match (how, other_how) {
+                    (AtAgent::Edit(one), AtAgent::Edit(other)) => {
+                        one == other || (one.adds().is_some() && one.adds() == other.adds())
+                    }
+                    // Nobody can follow what two change at once.
+                    (AtAgent::Edit(_), AtAgent::Weakens(_) | AtAgent::Removes { .. })
+                    | (AtAgent::Weakens(_) | AtAgent::Removes { .. }, AtAgent::Edit(_))
+                    | (
+                        AtAgent::Weakens(_) | AtAgent::Removes { .. },
+                        AtAgent::Weakens(_) | AtAgent::Removes { .. },
+                    ) => true,
+                    _ => false,
+                };
+                same || (one == other && nth == other_nth)
             }
             _ => false,
         }

@@ -64,6 +64,8 @@ pub(crate) struct Layout {
     pub(crate) crlf: bool,
     /// Between the tasks stands what looks like tasks.
     pub(crate) noise: bool,
+    /// No task has an id.
+    pub(crate) bare: bool,
     /// The user has changes that are not committed.
     pub(crate) dirty: bool,
     /// How many agents work at once.
@@ -80,6 +82,7 @@ impl Layout {
         Layout {
             crlf: rng.u8(0..5) == 0,
             noise: rng.bool(),
+            bare: rng.u8(0..3) == 0,
             dirty: rng.u8(0..3) == 0,
             jobs: rng.usize(2..=4),
             attempts: rng.usize(2..=5),
@@ -192,16 +195,23 @@ impl Task {
         format!("{test} && echo passed >> \"$EVIDENCE/{}\"", self.id)
     }
 
+    /// What its title begins with, whatever becomes of its id and of the rest.
+    pub(crate) fn title(&self) -> String {
+        format!("Work {}", self.id.to_lowercase())
+    }
+
     /// The task as it stands in the plan, before any change of line endings.
-    pub(crate) fn block(&self) -> String {
+    pub(crate) fn block(&self, bare: bool) -> String {
         let marker = match self.marker {
             Marker::Alone => "",
             Marker::Beside => "[P] ",
             Marker::Verify => "[VERIFY] ",
         };
-        let mut block =
-            format!("- [ ] {} {marker}Work {}, über alles\n", self.id, self.id.to_lowercase());
-        block += "  - **Do**: what the title says\n    - [ ] a step\n    - [x] another\n";
+        let id = if bare { String::new() } else { format!("{} ", self.id) };
+        let mut block = format!("- [ ] {id}{marker}{}, über alles\n", self.title());
+        block += "  - **Do**: what the title says\n";
+        // Where tasks have no ids, a step would be one.
+        block += if bare { "" } else { "    - [ ] a step\n    - [x] another\n" };
         // One that lines of others go into is not named, so that they meet.
         if let Some(file) = self.file().filter(|file| !file.contains(',')) {
             block += &format!("  - **Files**: `{file}` (new)\n");
@@ -224,6 +234,14 @@ impl Task {
     }
 }
 
+/// The task that a line, a title or a message is about: whatever it is called,
+/// its title tells.
+pub(crate) fn named_in(text: &str) -> Option<String> {
+    let behind = text.split_once("Work ")?.1;
+    let end = behind.find(|c: char| c != '.' && !c.is_ascii_alphanumeric());
+    Some(behind[..end.unwrap_or(behind.len())].to_uppercase())
+}
+
 /// The task file.
 pub(crate) fn render(layout: Layout, tasks: &[Task]) -> Vec<u8> {
     let mut text = "# The plan\n\nSome words ahead.\n".to_owned();
@@ -236,8 +254,8 @@ pub(crate) fn render(layout: Layout, tasks: &[Task]) -> Vec<u8> {
                 text += "```\n- [ ] 9.1 in a fence\n```\n<!--\n- [ ] 9.2 in a comment\n-->\n> - [ ] 9.3 quoted\n\n";
             }
         }
-        text += &task.block();
-        if layout.noise && task.id.ends_with('2') {
+        text += &task.block(layout.bare);
+        if layout.noise && !layout.bare && task.id.ends_with('2') {
             text += "- [ ] a box without an id, from a pasted text\n";
         }
     }
@@ -263,6 +281,7 @@ impl fmt::Display for Layout {
         write!(f, "{} attempts each, {} at once", self.attempts, self.jobs)?;
         for (holds, what) in [
             (self.crlf, "CRLF"),
+            (self.bare, "no ids"),
             (self.noise, "things that look like tasks"),
             (self.dirty, "changes of the user's own in the tree"),
         ] {
