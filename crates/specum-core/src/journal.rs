@@ -99,6 +99,10 @@ pub enum Entry {
         /// attempt's work unless it changes further.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         dirty: BTreeMap<String, String>,
+        /// The open tasks of other specs' plans that were uncommitted already:
+        /// what stood there is nowhere else.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        open_elsewhere: BTreeMap<String, Vec<String>>,
         /// The branch; absent when HEAD is detached or there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,

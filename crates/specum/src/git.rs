@@ -448,6 +448,9 @@ fn said(args: &[&str], run: &Run) -> GitError {
     let message = match &run.ended {
         Ended::NotStarted(why) => return GitError::NotStarted(why.clone()),
         Ended::TimedOut(seconds) => format!("did not end within {seconds} s"),
+        Ended::Code(code) if output.trim().is_empty() => {
+            format!("ended with code {code} and said nothing")
+        }
         Ended::Code(_) | Ended::Signal(_) => output.trim().to_owned(),
     };
     GitError::Said { command: args.first().copied().unwrap_or_default().to_owned(), message }

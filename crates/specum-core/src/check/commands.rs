@@ -32,8 +32,11 @@ pub(super) fn findings(
         let named = not_run.join(", ");
         warn(format!("{name}: {named} in Verify will not be run; put a command in its place"));
     }
+    let is_proved = commands.iter().any(|command| command.never_fails().is_none());
     for command in &commands {
-        warnings(command).into_iter().for_each(|message| warn(format!("{name}: {message}")));
+        warnings(command, is_proved)
+            .into_iter()
+            .for_each(|message| warn(format!("{name}: {message}")));
     }
     if !task.done {
         let missing = missing(&commands, made, lookup);
@@ -42,13 +45,15 @@ pub(super) fn findings(
     found
 }
 
-fn warnings(command: &Command) -> Vec<String> {
+/// `is_proved` if another command of the check can fail.
+fn warnings(command: &Command, is_proved: bool) -> Vec<String> {
     let head = command.head();
     let mut found = Vec::new();
     if let Some(part) = command.never_fails() {
         let because =
             if part == head { String::new() } else { format!(", because `{part}` does not") };
-        found.push(format!("`{head}` cannot fail{because}: the task counts as unverified"));
+        let so = if is_proved { "it proves nothing" } else { "the task counts as unverified" };
+        found.push(format!("`{head}` cannot fail{because}: {so}"));
     }
     for line in command.lines_that_do_not_stop() {
         found.push(format!(
@@ -192,6 +197,7 @@ mod tests {
     #[test]
     fn what_does_not_mean_what_it_seems_to_is_named() {
         insta::assert_snapshot!(found("`make | tee log`"), @"Warning: 1.1: `make | tee log` cannot fail, because `tee log` does not: the task counts as unverified");
+        insta::assert_snapshot!(found("`make | tee log`, `make test`"), @"Warning: 1.1: `make | tee log` cannot fail, because `tee log` does not: it proves nothing");
         insta::assert_snapshot!(found("`npm test` shows 3 passing"), @r#"Warning: 1.1: "shows 3 passing" behind `npm test` is not read as an expectation; its exit code counts"#);
         insta::assert_snapshot!(found("`npm test` returns 0"), @r#"Warning: 1.1: "returns 0" behind `npm test` is taken for the exit code; write "prints 0" to compare what it prints"#);
         insta::assert_snapshot!(found("`source env && make`"), @"Warning: 1.1: `source` is known to bash alone, and `source env && make` is run by sh; put it in a ```bash block");

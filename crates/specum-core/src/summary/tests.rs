@@ -27,6 +27,7 @@ fn opened(id: &str, attempt: u64) -> Entry {
         block: String::new(),
         block_bytes: None,
         dirty: Default::default(),
+        open_elsewhere: Default::default(),
         branch: None,
         id: String::new(),
         was: vec![],

@@ -1,6 +1,7 @@
 //! Ticks that an attempt makes in the plans of other specs. Nobody has judged
 //! those tasks, so their boxes are opened again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use specum_core::ledger::Ledger;
@@ -14,37 +15,42 @@ use crate::store::{MAX_TEXT, Store};
 
 impl Workspace {
     /// Opens the boxes of other plans again that were ticked in some tree since an
-    /// attempt began, and tells so. A plan that was changed before is left alone:
-    /// nobody could tell whose ticks they are.
+    /// attempt began, and tells so.
     pub fn take_back_elsewhere(
         &self,
         git: &Git,
         opened: &Opened,
         changed: &[String],
     ) -> Result<Vec<String>, AttemptError> {
-        let Some(base) = opened.base() else { return Ok(Vec::new()) };
-        let own = self.spec_files(self.repository()?);
-        let is_other_plan = |path: &&String| {
-            path.ends_with("/tasks.md") && !own.contains(path) && !opened.dirty.contains_key(*path)
-        };
         let mut names = Vec::new();
-        for path in changed.iter().filter(is_other_plan) {
-            let Some(before) = git.file_at(base, path)? else { continue };
-            let Ok(now) = files::read(&git.root.join(path), MAX_TEXT) else { continue };
+        for path in changed {
             let Some(spec) = self.other_spec(git, path) else { continue };
+            let Some(was_open) = open_before(git, opened, path)? else { continue };
+            let Ok(now) = files::read(&git.root.join(path), MAX_TEXT) else { continue };
             let store = Store::of(&spec);
             let locked = store.lock()?;
-            let ticked = ticked_since(&before, &now, &Ledger::of(&store.read_journal()?));
+            let ticked = ticked_since(&was_open, &now, &Ledger::of(&store.read_journal()?));
             locked.open_boxes(&ticked)?;
             names.extend(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)));
         }
         Ok(names)
     }
 
+    /// The open tasks of the other plans among some paths.
+    pub(super) fn open_elsewhere<'p>(
+        &self,
+        git: &Git,
+        paths: impl Iterator<Item = &'p String>,
+    ) -> BTreeMap<String, Vec<String>> {
+        let plans = paths.filter(|path| self.other_spec(git, path).is_some());
+        let read = |path: &String| files::read(&git.root.join(path), MAX_TEXT).ok();
+        plans.filter_map(|path| Some((path.clone(), open_in(&read(path)?)))).collect()
+    }
+
     /// The spec whose plan stands at a path of some tree of this repository.
     fn other_spec(&self, git: &Git, path: &str) -> Option<Spec> {
         let root = &self.repository().ok()?.root;
-        let folder = Path::new(path).parent()?;
+        let folder = Path::new(path).parent().filter(|_| path.ends_with("/tasks.md"))?;
         let known = self.others.iter().find(|dir| dir.strip_prefix(root) == Ok(folder))?;
         let name = known.file_name()?.to_string_lossy().into_owned();
         let shown = folder.to_string_lossy().into_owned();
@@ -52,14 +58,36 @@ impl Workspace {
     }
 }
 
+/// The tasks of another plan that were open when an attempt began, if anybody
+/// knows.
+fn open_before(
+    git: &Git,
+    opened: &Opened,
+    path: &String,
+) -> Result<Option<Vec<String>>, AttemptError> {
+    if opened.dirty.contains_key(path) {
+        return Ok(opened.open_elsewhere.get(path).cloned());
+    }
+    let Some(base) = opened.base() else { return Ok(None) };
+    Ok(git.file_at(base, path)?.map(|plan| open_in(&plan)))
+}
+
+fn open_in(plan: &[u8]) -> Vec<String> {
+    TaskFile::scan(plan).open().map(Task::name).collect()
+}
+
 /// The tasks that were open and are ticked with no verdict of their own loop
 /// behind it.
-fn ticked_since(before: &[u8], now: &[u8], ledger: &Ledger) -> Vec<TaskKey> {
-    let before = TaskFile::scan(before);
-    let now = TaskFile::scan(now);
+fn ticked_since(was_open: &[String], now: &[u8], ledger: &Ledger) -> Vec<TaskKey> {
     let was_open = |task: &&Task| {
-        before.by_address(&task.name()).is_some_and(|known| !known.done)
+        was_open.contains(&task.name())
             && ledger.task(&task.name()).is_none_or(|known| known.proof.is_none())
     };
-    now.tasks.iter().filter(|task| task.done).filter(was_open).map(Task::key).collect()
+    TaskFile::scan(now)
+        .tasks
+        .iter()
+        .filter(|task| task.done)
+        .filter(was_open)
+        .map(Task::key)
+        .collect()
 }

@@ -372,8 +372,18 @@ pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
 
 /// The attempt that a record opens.
 fn opening(record: &Record) -> Option<Opened> {
-    let Entry::Opened { task, attempt, head, block, block_bytes, dirty, branch, id, was } =
-        &record.entry
+    let Entry::Opened {
+        task,
+        attempt,
+        head,
+        block,
+        block_bytes,
+        dirty,
+        open_elsewhere,
+        branch,
+        id,
+        was,
+    } = &record.entry
     else {
         return None;
     };
@@ -388,6 +398,7 @@ fn opening(record: &Record) -> Option<Opened> {
         head: head.clone(),
         branch: branch.clone(),
         dirty: dirty.clone(),
+        open_elsewhere: open_elsewhere.clone(),
         id: id.clone(),
         was: was.clone(),
     })

@@ -47,6 +47,7 @@ pub struct Opened {
     pub(super) head: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) dirty: BTreeMap<String, String>,
+    pub(super) open_elsewhere: BTreeMap<String, Vec<String>>,
     /// What tells this attempt from every other, whatever its task is called by
     /// now.
     pub(super) id: String,
@@ -64,6 +65,7 @@ impl Opened {
             block: line::readable(&self.block),
             block_bytes: line::bytes_beside_text(&self.block),
             dirty: self.dirty.clone(),
+            open_elsewhere: self.open_elsewhere.clone(),
             branch: self.branch.clone(),
             id: self.id.clone(),
             was: Vec::new(),
@@ -381,6 +383,7 @@ fn opening(
         head: tree.head.clone(),
         branch: tree.branch.clone(),
         dirty: history::baseline(journal, &name, &tree.dirty),
+        open_elsewhere: tree.open_elsewhere.clone(),
         id: attempt_id(),
         was: Vec::new(),
     }

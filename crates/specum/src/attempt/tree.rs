@@ -24,6 +24,8 @@ pub(super) struct Tree {
     pub(super) branch: Option<String>,
     /// What is uncommitted, with a digest of each file.
     pub(super) dirty: BTreeMap<String, String>,
+    /// The open tasks of those of them that are other specs' plans.
+    pub(super) open_elsewhere: BTreeMap<String, Vec<String>>,
 }
 
 impl Workspace {
@@ -43,8 +45,9 @@ impl Workspace {
             };
             (path, digest)
         };
-        let dirty = status.changed.into_iter().map(with_digest).collect();
-        Tree { head: status.head, branch: status.branch, dirty }
+        let dirty: BTreeMap<String, String> = status.changed.into_iter().map(with_digest).collect();
+        let open_elsewhere = self.open_elsewhere(git, dirty.keys());
+        Tree { head: status.head, branch: status.branch, dirty, open_elsewhere }
     }
 
     /// The spec's own files that go into a task's commit.
@@ -124,9 +127,8 @@ impl Workspace {
     /// What the attempt has left uncommitted in the user's tree and nowhere
     /// else: files that were not changed before it began.
     pub fn left_by(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
-        let dirty = self.tree()?.dirty;
-        let mut left =
-            self.changed_by(opened, &Tree { head: opened.head.clone(), dirty, branch: None })?;
+        let now = Tree { head: opened.head.clone(), ..self.tree()? };
+        let mut left = self.changed_by(opened, &now)?;
         left.retain(|path| !opened.dirty.contains_key(path));
         Ok(left)
     }

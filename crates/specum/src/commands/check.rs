@@ -59,7 +59,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             print(format!("{shown}:{}: {word}: {}", finding.line, finding.message))?;
         }
         let warnings = findings.len() - errors;
-        print(format!("{} tasks, {errors} errors, {warnings} warnings", file.tasks.len()))?;
+        let counts = [(file.tasks.len(), "task"), (errors, "error"), (warnings, "warning")];
+        let counts = counts
+            .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+        print(counts.join(", "))?;
     }
     Ok(if errors == 0 { exit::OK } else { exit::FAILED })
 }

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
+use specum_core::machine;
 use specum_core::owner::Asker;
-use specum_core::plan;
+use specum_core::plan::{self, Scope};
 use specum_core::state::{Driver, Phase, State};
 use specum_core::summary::{Attempt, AttemptResult, Summary};
 use specum_core::tasks::{Task, TaskFile, short_title};
@@ -65,7 +66,7 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
         "phase": state.map(|state| state.phase.as_str()),
         "done": file.done_count(),
         "total": file.tasks.len(),
-        "next": plan::current(&file.tasks).map(|index| file.tasks[index].name()),
+        "next": next(state, file).map(Task::name),
         "taskIteration": state.map(|state| state.task_iteration),
         "maxTaskIterations": state.map(|state| state.max_task_iterations),
         "globalIteration": state.map(|state| state.global_iteration),
@@ -130,8 +131,7 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
             }
         }
     }
-    if let Some(index) = plan::current(&file.tasks) {
-        let task: &Task = &file.tasks[index];
+    if let Some(task) = next(state, file) {
         let name = clean::one_line(&format!("{} {}", task.name(), short_title(&task.title)));
         line("next", format!("{name} (tasks.md:{})", task.line));
     }
@@ -154,6 +154,15 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
 }
 
 /// What the loop has taken until now.
+/// What is due next; a task that waits for a person is not.
+fn next<'t>(state: Option<&State>, file: &'t TaskFile<'_>) -> Option<&'t Task> {
+    let index = match state {
+        Some(state) => machine::unit(state, file, &Scope::all(1)).tasks().first().copied(),
+        None => plan::current(&file.tasks),
+    };
+    index.map(|index| &file.tasks[index])
+}
+
 fn so_far(summary: &Summary) -> Option<String> {
     // An attempt that was opened, and that nobody has worked, took nothing.
     let worked = |attempt: &&Attempt| {

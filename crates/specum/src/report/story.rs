@@ -89,7 +89,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::Paused { why: None } => "paused".into(),
         Entry::Paused { why: Some(why) } => format!("paused: {}", said(why)),
         Entry::Ticked { task } => format!("{} ticked by you, not checked", id(task)),
-        Entry::Accepted { task } => format!("{} the change of its task is accepted", id(task)),
+        Entry::Accepted { task } => format!("{} the change to its block is accepted", id(task)),
         Entry::Waits { task, attempt, reasons, .. } => {
             let text = format!("{} waits (attempt {attempt}): {}", id(task), all(reasons));
             return Some((text, Tone::Wary));

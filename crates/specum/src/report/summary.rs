@@ -253,7 +253,8 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
     }
     // The last pass of a loop under way may be on its way to git.
     if !summary.uncommitted.is_empty() && summary.standing != Standing::UnderWay {
-        let text = format!("{}: there is no git repository", listed(&summary.uncommitted));
+        let text =
+            format!("{}: there was no git repository to commit to", listed(&summary.uncommitted));
         rows.push(("uncommitted", text, Tone::Wary));
     }
     if !summary.unverified.is_empty() {

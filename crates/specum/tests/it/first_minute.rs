@@ -76,7 +76,7 @@ fn without_a_plan_the_first_steps_are_told_with_an_example_that_has_no_mistake()
     let plan: String = example.lines().map(|line| format!("{}\n", &line[2..])).collect();
     world.write("specs/greeting/tasks.md", plan);
     let check = world.specum(&["check", "greeting"]);
-    assert!(check.exits(0).stdout.contains("1 tasks, 0 errors"), "{}", check.stdout);
+    assert!(check.exits(0).stdout.contains("1 task, 0 errors"), "{}", check.stdout);
 }
 
 #[test]
@@ -249,7 +249,11 @@ fn where_a_run_begins_is_told_if_its_commits_would_be_lost() {
     nowhere.write("specs/.current-spec", "greeting\n");
     let said = nowhere.specum(&agent);
     names(&said, 0, &["no commits will be made", "`git init` makes one"]);
-    assert!(said.stdout.contains("there is no git repository"), "the summary: {}", said.stdout);
+    assert!(
+        said.stdout.contains("there was no git repository to commit to"),
+        "the summary: {}",
+        said.stdout
+    );
 }
 
 #[test]

@@ -253,13 +253,13 @@ fn check_points_at_lines_and_fails_on_errors_only() {
     let world = World::with_tasks(COMPLETE);
     let call = world.specum(&["check"]);
     let check = "./specs/test-spec/tasks.md:1: check: 1.1 by `test -d specs`\n";
-    assert_eq!(call.exits(0).stdout, format!("{check}1 tasks, 0 errors, 0 warnings\n"));
+    assert_eq!(call.exits(0).stdout, format!("{check}1 task, 0 errors, 0 warnings\n"));
     world.write("specs/test-spec/tasks.md", "- [ ] 1.1 a\n- [ ] 1.1 b\n");
     let call = world.specum(&["check"]);
     call.exits(1);
     let error = "./specs/test-spec/tasks.md:2: error: id 1.1 is taken: line 1 has it already\n";
     assert!(call.stdout.contains(error), "{}", call.stdout);
-    assert!(call.stdout.ends_with("2 tasks, 1 errors, 2 warnings\n"), "{}", call.stdout);
+    assert!(call.stdout.ends_with("2 tasks, 1 error, 2 warnings\n"), "{}", call.stdout);
     let report = world.specum(&["check", "--json"]).json();
     assert_eq!(report["tasks"], 2);
     let errors = report["findings"].as_array().unwrap().iter();

@@ -242,8 +242,11 @@ impl World {
         }
         let said = said(&opened, act);
         let (task, attempt) = (opened.key.clone(), opened.attempt);
-        self.record(Entry::Reported { task, attempt, result: said.clone() })?;
-        self.acts.insert(soul_of(&opened.key), act);
+        let written = self.record(Entry::Reported { task, attempt, result: said.clone() });
+        if took_effect(&written) {
+            self.acts.insert(soul_of(&opened.key), act);
+        }
+        written?;
         if state.parallel_group.is_some() {
             self.judge_reported()?;
             return Ok(false);

@@ -189,6 +189,7 @@ impl World {
             block: String::from_utf8_lossy(file.block(task)).into_owned(),
             block_bytes: None,
             dirty: Default::default(),
+            open_elsewhere: Default::default(),
             branch: None,
             id: format!("a{}", self.disk.records.len()),
             was: Vec::new(),

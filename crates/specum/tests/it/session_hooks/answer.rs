@@ -30,6 +30,32 @@ fn a_failed_attempt_comes_again_with_its_number() {
 }
 
 #[test]
+fn files_outside_the_tasks_own_are_named_to_the_person() {
+    let world = session("- [ ] 1.1 a\n  - **Files**: `a`\n  - **Verify**: `test -f a`\n");
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    world.write("mine.txt", "a person's, meanwhile");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    let answer = returns(&world, "t1", &response("x")).exits(0).json();
+    let seen = answer["systemMessage"].as_str().expect("a line for the person");
+    assert!(seen.contains("1.1 changed mine.txt outside its Files"), "{seen}");
+}
+
+#[test]
+fn a_branch_that_was_switched_is_named_to_everybody() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    world.git(&["switch", "--quiet", "-c", "elsewhere"]);
+    ends(&world, "t1", "TASK_COMPLETE");
+    let why = "HEAD is on elsewhere, the attempt began on main";
+    let text = told(&world, "t1", "x");
+    assert!(text.contains(why), "the coordinator: {text}");
+    let status = world.specum(&["status"]).exits(0).stdout.clone();
+    assert!(status.contains(why), "the person: {status}");
+}
+
+#[test]
 fn in_a_group_only_the_last_one_carries_what_is_next() {
     let world = session(GROUP);
     for id in ["1.1", "1.2"] {

@@ -237,7 +237,7 @@ fn without_a_repository_the_end_says_that_nothing_is_committed() {
     assert!(end.contains(nothing), "{end}");
     assert!(world.specum(&["next"]).exits(0).stdout.contains(nothing));
     let log = world.specum(&["log"]).exits(0).stdout.clone();
-    assert!(log.contains("\nuncommitted 1.1: there is no git repository\n"), "{log}");
+    assert!(log.contains("\nuncommitted 1.1: there was no git repository to commit to\n"), "{log}");
 }
 
 #[test]

@@ -57,6 +57,8 @@ fn the_check_that_counts_is_the_one_on_record() {
     assert!(world.path("half.txt").exists(), "and nothing has left the tree");
     assert_eq!(world.read_state()["taskResults"]["0"]["attempts"], 0, "no failed attempt");
     assert!(call.stdout.contains("Due: task 1.2"), "others go on: {}", call.stdout);
+    let status = world.specum(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["next"], "1.2", "1.1 waits");
     let call = world.finish("1.2", "TASK_COMPLETE");
     assert!(call.exits(0).stdout.contains("Waiting for a person:"), "{}", call.stdout);
     for shown in [&["next"][..], &["status"], &["log"]] {
@@ -229,6 +231,18 @@ fn the_boxes_of_another_plan_are_nobodys_to_tick() {
     let call = world.finish("1.1", "TASK_COMPLETE");
     assert!(call.exits(0).stdout.contains("1.1 passed"), "{}", call.stdout);
     assert_eq!(world.read("specs/other/tasks.md"), "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+    assert_eq!(journal_of(&world, "passed")["unticked"], serde_json::json!(["1.1 of other"]));
+}
+
+#[test]
+fn a_box_in_a_plan_that_nobody_has_committed_is_not_to_be_ticked_either() {
+    let world = World::planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+    world.specum(&["implement", "test-spec"]).exits(0);
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [x] 1.1 theirs\n- [x] 1.2 new\n");
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    let after = "- [x] 1.0 z\n- [ ] 1.1 theirs\n- [x] 1.2 new\n";
+    assert_eq!(world.read("specs/other/tasks.md"), after);
     assert_eq!(journal_of(&world, "passed")["unticked"], serde_json::json!(["1.1 of other"]));
 }
 
