@@ -355,6 +355,10 @@ impl Loop<'_> {
         let (name, title) = (task.name(), short_title(&task.title));
         self.note(Section::Completed, format!("- {name} {title} (ticked by you, not checked)"));
         self.forget(index);
+        // Without a result nothing would say where it is when it moves.
+        if let Some(group) = &mut self.state.parallel_group {
+            group.task_indices.retain(|&member| member != index);
+        }
         Goes::On
     }
 

@@ -501,3 +501,14 @@ fn a_fix_takes_along_no_prose_and_no_empty_line() {
     assert_eq!(world.text().matches("More words.").count(), 1, "{}", world.text());
     assert!(world.text().ends_with("  - **Files**: f\n\n- [ ] 1.2 b\n"), "{}", world.text());
 }
+
+#[test]
+fn a_batch_does_not_wait_for_whoever_takes_the_place_of_a_task_that_a_person_ticked() {
+    let mut world = World::new("- [ ] [P] a\n- [ ] [P] b\n- [ ] c\n");
+    world.state.max_task_iterations = 1;
+    world.happen(Event::Open(vec![0, 1]));
+    world.happen(Event::Tick { index: 1 });
+    world.text = b"- [ ] [P] a\n- [ ] c\n".to_vec();
+    world.fail(0);
+    assert!(world.state.blocked.is_some(), "{:?}", world.state);
+}

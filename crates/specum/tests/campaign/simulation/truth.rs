@@ -255,11 +255,14 @@ impl World {
         let (spent, used) = (state.budget.tokens, self.truth.tokens);
         promise!(spent == used, "{spent} tokens are counted, {used} were used");
         promise!(state.task_index <= state.total_tasks.unwrap_or(0), "the index is out of bounds");
-        let exhausted = state.task_results.values().any(|result| {
+        let exhausted = state.task_results.iter().find(|(_, result)| {
             result.status == Status::Failed && result.attempts >= state.max_task_iterations
         });
         let may_be = state.blocked.is_some() || state.parallel_group.is_some();
-        promise!(!exhausted || may_be, "a task has used its attempts, and the loop goes on");
+        promise!(
+            exhausted.is_none() || may_be,
+            "a task has used its attempts, and the loop goes on: {exhausted:?}"
+        );
         for (index, result) in &state.task_results {
             let meant = file.tasks.get(*index).map(Task::name);
             let moved = self.truth.foreign == Some(u64::MAX) || meant.is_none();
