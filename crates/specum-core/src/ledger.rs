@@ -187,6 +187,8 @@ pub struct OnRecord {
     pub proof: Option<Proof>,
     /// What waits for a person's word.
     pub unconfirmed: Option<Unconfirmed>,
+    /// What waited when the task was removed.
+    asked_before: Option<Unconfirmed>,
     content: String,
 }
 
@@ -362,7 +364,8 @@ impl Ledger {
                 PlanEdit::Unconfirmed { task, change, during } => {
                     if let Some(known) = self.task_mut(&task.id) {
                         let (change, during) = (change.clone(), during.clone());
-                        known.unconfirmed = Some(Unconfirmed { change, during });
+                        let before = known.unconfirmed.replace(Unconfirmed { change, during });
+                        known.asked_before = before.filter(|_| known.is_removal());
                     }
                 }
                 PlanEdit::Reworded { task, content } => {
@@ -504,6 +507,7 @@ fn on_record(planned: &Planned) -> OnRecord {
         content: planned.content.clone(),
         proof: planned.ticked.then_some(Proof::Stood),
         unconfirmed: None,
+        asked_before: None,
     }
 }
 
@@ -542,6 +546,10 @@ impl Review {
         }
         let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
         let now = Lines::of(file, task);
+        // Putting a task back is no answer to what was asked about its check.
+        let still_asked = on_record.asked_before.as_ref().filter(|_| on_record.is_removal());
+        let still_asked = still_asked.filter(|asked| asked.change == Change::Check(now.clone()));
+        let changed_during = during.or(still_asked.map(|asked| asked.during.as_str()));
         let content = file.content(task).hex();
         let reads_otherwise = content != on_record.content;
         if now == on_record.check {
@@ -550,7 +558,9 @@ impl Review {
             } else if asked.is_some() {
                 self.edits.push(PlanEdit::Withdrawn(key.clone()));
             }
-        } else if let (Some(during), true) = (during, asked != Some(&Change::Check(now.clone()))) {
+        } else if let Some(during) =
+            changed_during.filter(|_| asked != Some(&Change::Check(now.clone())))
+        {
             let (task, change, during) = (key.clone(), Change::Check(now), during.to_owned());
             self.edits.push(PlanEdit::Unconfirmed { task, change, during });
             self.reword(&key, content, reads_otherwise);

@@ -338,3 +338,15 @@ fn a_task_that_is_put_back_is_back_though_it_reads_otherwise() {
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n- [ ] 1.2 b\n\nNotes.\n", None);
     assert_eq!(Ledger::of(&records).questions().count(), 0);
 }
+
+#[test]
+fn putting_a_task_back_takes_no_check_that_waits() {
+    let plan = |check: &str| format!("- [ ] 1.1 a\n- [ ] 1.2 b\n  - **Verify**: `{check}`\n");
+    let mut records = vec![started(&plan("make"))];
+    and_so(&mut records, &plan("true"), Some("1.1"));
+    and_so(&mut records, "- [ ] 1.1 a\n", Some("1.1"));
+    and_so(&mut records, &plan("true"), None);
+    let ledger = Ledger::of(&records);
+    assert_eq!(ledger.task("1.2").unwrap().check.shown(), "`make`");
+    assert!(ledger.questions().next().unwrap().contains("`make` → `true`"));
+}
