@@ -163,7 +163,10 @@ impl World {
 
     /// A task that was removed while somebody was at work.
     pub(crate) fn puts_a_task_back(&mut self, file: &TaskFile<'_>) -> Edit {
-        let removed = self.truth.tasks.known.iter().find(|(_, known)| known.removal);
+        // Nobody may have looked since it was put back.
+        let is_there = |name: &String| file.tasks.iter().any(|task| soul(task) == *name);
+        let mut known = self.truth.tasks.known.iter();
+        let removed = known.find(|(soul, known)| known.removal && !is_there(soul));
         let (soul, known) = removed.map(|(soul, known)| (soul.clone(), known.clone()))?;
         let block = String::from_utf8_lossy(&known.block).replace("- [x]", "- [ ]");
         let there = TaskFile::scan(block.as_bytes());
