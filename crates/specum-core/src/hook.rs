@@ -7,9 +7,33 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// A host with hooks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Host {
+    /// Claude Code: sub-agents do the work.
+    #[default]
+    Claude,
+    /// Codex: its own model does the work, in a sandbox in which nothing can be
+    /// committed.
+    Codex,
+    /// Gemini CLI: its own model does the work, and its commands run without the
+    /// user's git configuration.
+    Gemini,
+}
+
+impl Host {
+    /// Whether its own model does the work of a task: then the end of its turn is
+    /// the end of the work, and the hook that is called there judges it.
+    pub fn works_itself(self) -> bool {
+        self != Host::Claude
+    }
+}
+
 /// The host's words on standard input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Input {
+    /// Who speaks.
+    pub host: Host,
     /// The directory the session works in.
     pub cwd: String,
     /// The host's id of the session.
@@ -59,7 +83,15 @@ impl Input {
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let event = text("hook_event_name").unwrap_or_default();
+        let host = match () {
+            // Codex numbers its turns; Gemini CLI tells the time.
+            () if value.get("turn_id").is_some() => Host::Codex,
+            () if value.get("timestamp").is_some() || event.ends_with("Agent") => Host::Gemini,
+            () => Host::Claude,
+        };
         Some(Input {
+            host,
             cwd: text("cwd").filter(|cwd| !cwd.is_empty())?,
             session_id: text("session_id"),
             stop_hook_active: value["stop_hook_active"] == true,
@@ -77,7 +109,7 @@ impl Input {
             agent_type: text("agent_type"),
             agent_transcript_path: text("agent_transcript_path"),
             agent_id: text("agent_id"),
-            turn_id: text("prompt_id"),
+            turn_id: text("prompt_id").or_else(|| text("turn_id")),
             prompt: text("prompt"),
             error: text("error"),
             command_name: text("command_name"),

@@ -9,12 +9,15 @@ use crate::machine::Due;
 use crate::owner::Holder;
 use crate::plan::Unit;
 use crate::state::State;
-use crate::tasks::{Task, TaskFile, short_title};
+use crate::tasks::{Mode, Task, TaskFile, short_title};
 use crate::verify::Role;
 
 /// The most of a task's block that goes into a prompt. Hosts pass on 300,000
 /// characters whole; a block beyond that is no plan but an accident.
 const MAX_BLOCK: usize = 200_000;
+
+/// The most of a task's block that is shown beside news.
+const MAX_SHOWN_BLOCK: usize = 4_000;
 
 /// The most ids a notice names.
 const MAX_NAMED: usize = 10;
@@ -324,6 +327,35 @@ pub fn guidance(
          why.\n",
         spec.name,
         due(tasks)
+    )
+}
+
+/// What sends a model back that does the work itself: the news first, then the
+/// task, and how to end. A person sees it too.
+pub fn sent_back(
+    news: &str,
+    task: Option<(&TaskFile<'_>, &Task)>,
+    notice: Notice,
+) -> String {
+    let Some((file, task)) = task else {
+        return format!("{news} · run `specum next`\n");
+    };
+    let id = task.name();
+    let said = match notice {
+        Notice::None => String::new(),
+        Notice::StillOpen => "Not finished: boxes of tasks.md are open. ".to_owned(),
+        Notice::Stalled { times, most } => {
+            format!("Nothing has moved since your last stop ({times} of {most}). ")
+        }
+    };
+    let role = if task.mode() == Mode::Verify { Role::QaEngineer } else { Role::Executor };
+    format!(
+        "{news} · now {id} {}\n{}\n{said}`specum next` prints its brief, with what \
+         failed before. When done, end your turn with {} on a line of its own; specum judges it \
+         then, ticks and commits.\n",
+        short_title(&task.title),
+        line::head(line::readable(file.block(task)).trim_end(), MAX_SHOWN_BLOCK),
+        role.signal(),
     )
 }
 

@@ -8,7 +8,7 @@ use crate::claim;
 use crate::digest::Digest;
 use crate::guard::{self, Guard, Leave, Memory};
 use crate::hook::{Input, Output};
-use crate::machine;
+use crate::machine::{self, Due};
 use crate::owner::{Holder, Owner, Process};
 use crate::plan::{Scope, Unit};
 use crate::prompt::{self, DueTask, Notice, Place, Spec};
@@ -43,6 +43,8 @@ pub struct Scene<'a> {
     pub stake: Stake,
     /// What waits for a person's word about the plan.
     pub questions: &'a [String],
+    /// What has just been judged, a line each.
+    pub news: &'a [String],
 }
 
 /// What a session has to do with a loop that nobody else holds.
@@ -124,10 +126,7 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
         return scene.capped(state);
     }
     if state.awaiting_approval {
-        return Decision::silent_but(format!(
-            "[ralph-specum] awaitingApproval=true, waiting for a person: {}",
-            scene.spec.name
-        ));
+        return scene.waits(state);
     }
     if !by_index && !any_open && scene.questions.is_empty() {
         return Decision::silent();
@@ -271,14 +270,33 @@ impl Scene<'_> {
 
     fn person_is_free(&self) -> Decision {
         let (done, total) = self.count();
+        let name = self.spec.name;
+        let (goes_on, ends) = match self.input.host.works_itself() {
+            true => (format!("\"Work on the spec {name}\""), "`specum cancel`"),
+            false => ("/ralph-specum:implement".to_owned(), "/ralph-specum:cancel"),
+        };
         Decision {
             output: Output::Tell(format!(
-                "specum: the loop of {} waits, {done} of {total} tasks are done. \
-                 /ralph-specum:implement goes on, /ralph-specum:cancel ends it.",
-                self.spec.name
+                "specum: the loop of {name} waits, {done} of {total} tasks are done. {goes_on} \
+                 goes on, {ends} ends it."
             )),
             ..Decision::silent()
         }
+    }
+
+    /// The loop is paused or blocked.
+    fn waits(&self, state: &State) -> Decision {
+        let name = self.spec.name;
+        let line = format!("[ralph-specum] awaitingApproval=true, waiting for a person: {name}");
+        let due = match &state.blocked {
+            Some(why) => Due::Blocked(why.clone()),
+            None => Due::Paused(state.paused_for.clone()),
+        };
+        let output = match self.input.host.works_itself() {
+            true => Output::Tell(format!("specum: {name}: {}", prompt::waiting(&due))),
+            false => Output::Silent,
+        };
+        Decision { output, ..Decision::silent_but(line) }
     }
 
     fn waits_for_a_person(&self) -> Decision {
@@ -336,8 +354,13 @@ impl Scene<'_> {
             }
             Leave::GiveUp => return self.give_up(guard),
         };
-        // A host that numbers its turns can be told without an error.
         let output = match self.stake {
+            Stake::Asked if self.input.host.works_itself() => {
+                let reason = self.sent_back(state, notice);
+                let system_message = reason.lines().next().unwrap_or_default().to_owned();
+                Output::Block { reason, system_message }
+            }
+            // A host that numbers its turns can be told without an error.
             Stake::Asked if self.input.turn_id.is_some() => {
                 let context = match state.driver {
                     Driver::Hook => self.guidance(state, notice),
@@ -348,6 +371,20 @@ impl Scene<'_> {
             _ => Output::Block { reason: reason(notice), system_message },
         };
         Decision { output, stderr, memory: Some(self.claimed_memory(guard)) }
+    }
+
+    /// What sends a model back that does the work itself.
+    fn sent_back(&self, state: &State, notice: Notice) -> String {
+        let unit = self.unit(state);
+        let task = self.tasks.zip(unit.tasks().first()).map(|(file, &at)| (file, &file.tasks[at]));
+        let news = match self.news {
+            [] => {
+                let (done, total) = self.count();
+                format!("{}: {done} of {total}", self.spec.name)
+            }
+            news => news.join(" · "),
+        };
+        prompt::sent_back(&news, task, notice)
     }
 
     /// What sends a coordinator back that has been told everything before.
@@ -365,9 +402,10 @@ impl Scene<'_> {
         Decision {
             output: Output::Tell(format!(
                 "Ralph-specum: nothing has moved in spec {} since the last stops, so the session \
-                 may stop. Open: {open}. Resume with /ralph-specum:implement or `specum next`; \
-                 `specum status` shows where it stands.",
-                self.spec.name
+                 may stop. Open: {open}. Resume with {}`specum next`; `specum status` shows where \
+                 it stands.",
+                self.spec.name,
+                if self.input.host.works_itself() { "" } else { "/ralph-specum:implement or " }
             )),
             stderr: Vec::new(),
             memory: Some(self.claimed_memory(guard)),

@@ -41,6 +41,7 @@ use crate::git::{Git, Status};
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec};
+use crate::session;
 use crate::store::{Store, View};
 
 /// A spec with everything needed to work it.
@@ -102,7 +103,14 @@ impl Workspace {
     /// that cannot be read is rebuilt from the boxes.
     pub fn start(&self, start: Start) -> Result<View, AttemptError> {
         if let Ok(git) = &self.git {
-            git.exclude_own_files()?;
+            match session::judged_by_hooks() {
+                // The hooks commit, outside of this sandbox.
+                Some(_) => drop(git.exclude_own_files()),
+                None => {
+                    git.refuse_unable_to_commit()?;
+                    git.exclude_own_files()?;
+                }
+            }
         }
         self.take_back_ticks()?;
         let locked = self.store.lock()?;

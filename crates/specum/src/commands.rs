@@ -33,6 +33,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
+use specum_core::hook::Host;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
@@ -422,12 +423,18 @@ fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
     let view = locked.read()?;
     let Some(state) = view.state.as_ref() else { return Ok(()) };
     let holder = owner::holder(&workspace.store, Some(state), Asker::Session(&session));
-    if holder == Holder::Nobody {
+    // In a sandbox the journal is all that a later hook can see.
+    let works_itself = session::host().is_some_and(Host::works_itself);
+    if holder == Holder::Nobody || (works_itself && holder == Holder::Me) {
         let step = machine::step(state, &view.file(), Event::Hold(owner::session(&session)));
         locked.write_step(Entry::Held { session: session.clone() }, &step)?;
     }
     if holder.other().is_none() {
-        Note::asked(&session, None, &workspace.spec)?;
+        match Note::asked(&session, None, &workspace.spec) {
+            // A sandbox may keep us from writing anywhere but in the project.
+            Err(error) if !works_itself => return Err(error.into()),
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -444,12 +451,18 @@ fn spec_of_session() -> Option<(Project, Spec)> {
 
 fn workspace(named: Option<&str>) -> anyhow::Result<Workspace> {
     // A session means the spec it works on, whichever is active.
-    if named.is_none()
-        && let Some((project, spec)) = spec_of_session()
-    {
-        return Ok(Workspace::new(&project, spec)?);
+    let (project, spec) = match spec_of_session().filter(|_| named.is_none()) {
+        Some(found) => found,
+        None => {
+            let project = project()?;
+            let spec = spec(&project, named)?;
+            (project, spec)
+        }
+    };
+    let mut workspace = Workspace::new(&project, spec)?;
+    if session::host().is_some_and(Host::works_itself) {
+        // One model does one task after the other.
+        workspace.scope.max_parallel = 1;
     }
-    let project = project()?;
-    let spec = spec(&project, named)?;
-    Ok(Workspace::new(&project, spec)?)
+    Ok(workspace)
 }

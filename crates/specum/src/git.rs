@@ -12,13 +12,16 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use specum_core::hook::Host;
 use specum_core::verify::Ended;
 use thiserror::Error;
 
 pub use self::work::{Merge, Worktree};
 use crate::failpoint;
 use crate::files::{self, FileError};
+use crate::os;
 use crate::process::{self, Bounds, Run, WhenInterrupted};
+use crate::session;
 
 /// A commit may run the user's hooks; a status may list every file.
 const BOUNDS: Bounds = Bounds {
@@ -71,6 +74,14 @@ pub enum GitError {
     /// There is no git to ask.
     #[error("git cannot be started ({0}); install it, or put it on PATH")]
     NotStarted(String),
+    /// Nothing can be written where git keeps what it knows.
+    #[error(
+        "{} is read-only here, so nothing can be committed. A host's sandbox does this to its \
+         commands: install specum's hooks there (`specum plugin install`) and trust them, they \
+         run outside of it; or run this in a terminal of your own",
+        .0.display()
+    )]
+    ReadOnly(PathBuf),
     /// There is no repository.
     #[error("{} is in no git repository; `git init` makes one", .0.display())]
     NoRepository(PathBuf),
@@ -223,6 +234,23 @@ impl Git {
     pub fn refuse_without_identity(&self) -> Result<(), GitError> {
         self.read(&["var", "GIT_AUTHOR_IDENT"])?;
         self.read(&["var", "GIT_COMMITTER_IDENT"]).map(drop)
+    }
+
+    /// Refuses where nothing can be committed whatever anybody does: nobody is
+    /// known who could, or git's own folder cannot be written.
+    pub fn refuse_unable_to_commit(&self) -> Result<(), GitError> {
+        self.refuse_read_only()?;
+        self.refuse_without_identity()
+    }
+
+    /// Refuses if git's own folder cannot be written, as in a host's sandbox.
+    pub fn refuse_read_only(&self) -> Result<(), GitError> {
+        let folder = self.root.join(".git");
+        // In a linked worktree it is a file that names the folder.
+        if folder.is_dir() && !os::is_writable(&folder) {
+            return Err(GitError::ReadOnly(folder));
+        }
+        Ok(())
     }
 
     /// The commits from the first to HEAD, a line each.
@@ -438,6 +466,15 @@ impl Git {
         // A hook of git itself may have started us; its repository is not ours.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
             command.env_remove(name);
+        }
+        if session::host() == Some(Host::Gemini) {
+            // It keeps the person's configuration from its commands, and with it
+            // their name, hooks and ignored files.
+            for (name, _) in std::env::vars_os() {
+                if name.to_str().is_some_and(|name| name.starts_with("GIT_CONFIG")) {
+                    command.env_remove(name);
+                }
+            }
         }
         command
     }

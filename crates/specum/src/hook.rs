@@ -8,12 +8,14 @@
 mod agent;
 mod answer;
 mod command;
+mod end_of_turn;
 mod turn;
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use jiff::Timestamp;
 use serde_json::json;
 use specum_core::claim;
 use specum_core::guard::{Memory, Released};
@@ -174,12 +176,26 @@ pub(crate) fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
 /// `stop`: may the agent stop?
 fn stop(input: &Input) -> Option<String> {
     let Lookup::Loop(project, spec) = lookup(input) else { return None };
-    let store = Store::of(&spec);
+    if input.host.works_itself() {
+        return end_of_turn::stop(input, &project, &spec);
+    }
+    decided(input, &project, &spec, &[]).map(|decision| decision.output.render())
+}
+
+/// The decision about a stop, remembered and logged; `None` if there is nothing
+/// to decide.
+fn decided(
+    input: &Input,
+    project: &Project,
+    spec: &Spec,
+    news: &[String],
+) -> Option<Decision> {
+    let store = Store::of(spec);
     // Twice at most: a second look is needed only when another session was
     // faster in claiming the spec.
     for _ in 0..2 {
         let before = store.read_memory();
-        let decision = decide(input, &project, &spec, &store, &before)?;
+        let decision = decide(input, project, spec, (&store, &before), news)?;
         let remembered = match &decision.memory {
             Some(after) => store.write_memory(&before, after),
             None => Ok(true),
@@ -187,7 +203,7 @@ fn stop(input: &Input) -> Option<String> {
         match remembered {
             Ok(true) => {
                 decision.stderr.iter().for_each(|line| log(line));
-                return Some(decision.output.render());
+                return Some(decision);
             }
             Ok(false) => {}
             // A block that is not remembered could be repeated for ever.
@@ -204,8 +220,8 @@ fn decide(
     input: &Input,
     project: &Project,
     spec: &Spec,
-    store: &Store,
-    memory: &Memory,
+    (store, memory): (&Store, &Memory),
+    news: &[String],
 ) -> Option<Decision> {
     let state = store.read_state()?;
     let tasks = match store.read_tasks() {
@@ -245,9 +261,10 @@ fn decide(
         host: host.as_ref(),
         now: &clock::now().to_string(),
         holder: &holder,
-        max_parallel: project.settings.max_parallel,
+        max_parallel: if input.host.works_itself() { 1 } else { project.settings.max_parallel },
         stake,
         questions: &questions,
+        news,
     }))
 }
 
@@ -261,24 +278,37 @@ fn is_ours(store: &Store, state: Option<&State>) -> bool {
 
 /// What the session has to do with the loop.
 fn stake(input: &Input, spec: &Spec, store: &Store, state: Option<&State>) -> Stake {
-    // Gemini CLI does not tell its commands which session they belong to, so
-    // nobody knows whether this one has asked.
-    if std::env::var_os(GEMINI_VARIABLE).is_some() || !is_ours(store, state) {
+    if !is_ours(store, state) {
         return Stake::Unclaimed;
     }
     let session = input.session_id.as_deref().unwrap_or_default();
-    let note = Note::of(session).filter(|note| note.spec == spec.dir);
+    let note = Note::of(session);
     let owner = state.and_then(|state| state.owner.as_ref());
     let owns = owner.is_some_and(|owner| owner.is_session(session));
     let turn = note.as_ref().and_then(|note| note.turn.as_ref());
     let is_persons_turn = turn.is_some_and(|turn| {
-        turn.is_a_persons && input.turn_id.as_ref().is_none_or(|id| *id == turn.id)
+        turn.is_a_persons
+            && input.turn_id.as_ref().is_none_or(|id| *id == turn.id)
+            && !(input.host.works_itself() && has_asked_since(store, session, &turn.opened))
     });
-    match owns || note.is_some() {
+    let has_asked = note.as_ref().is_some_and(|note| note.spec == spec.dir);
+    match owns || has_asked {
         false => Stake::None,
         true if is_persons_turn => Stake::PersonsTurn,
         true => Stake::Asked,
     }
+}
+
+/// Whether a command of a session has asked for work since its turn began. What
+/// it could write down from inside a sandbox is in the journal.
+fn has_asked_since(store: &Store, session: &str, opened: &str) -> bool {
+    let (Ok(journal), Ok(opened)) = (store.read_journal(), opened.parse::<Timestamp>()) else {
+        return false;
+    };
+    journal.iter().rev().any(|record| {
+        matches!(&record.entry, Entry::Held { session: by } if by == session)
+            && record.at.parse::<Timestamp>().is_ok_and(|at| at >= opened)
+    })
 }
 
 /// The plan as it counts, without ticks that have nothing behind them, and what

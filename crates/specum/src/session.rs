@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use specum_core::digest::Digest;
+use specum_core::hook::Host;
 use specum_core::state::Process;
 
+use crate::clock;
 use crate::files::{self, FileError};
+use crate::process;
 use crate::project::Spec;
 
 /// The variable in which Claude Code tells its children the session's id.
@@ -18,6 +21,9 @@ pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// The variable in which Codex does.
 const CODEX_VARIABLE: &str = "CODEX_SESSION_ID";
+
+/// The variable by which Gemini CLI marks its commands. It tells them no session.
+const GEMINI_MARK: &str = "GEMINI_CLI";
 
 /// The longest file of a session worth reading.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -95,6 +101,12 @@ pub struct Note {
     pub turn: Option<Turn>,
     /// The calls that were launched in the background.
     pub background: Vec<String>,
+    /// What sent the session back last: some hosts put it at the prompt, as if a
+    /// person had typed it.
+    pub sent_back: Option<String>,
+    /// How much of the turn's words the last stop has heard: some hosts tell all
+    /// of them each time.
+    pub heard: usize,
 }
 
 /// A turn of a session: from a prompt to the next one.
@@ -106,6 +118,16 @@ pub struct Turn {
     /// Whether a person has opened it with words of their own, and no task was
     /// called since.
     pub is_a_persons: bool,
+    /// When it was opened, in RFC 3339; empty if nobody has to know.
+    #[serde(default)]
+    pub opened: String,
+}
+
+impl Turn {
+    /// A turn that opens now.
+    pub fn now(id: String, is_a_persons: bool) -> Turn {
+        Turn { id, is_a_persons, opened: clock::now().to_string() }
+    }
 }
 
 impl Note {
@@ -125,8 +147,8 @@ impl Note {
             session_id: session_id.to_owned(),
             root: spec.root.clone(),
             spec: spec.dir.clone(),
-            turn: turn.map(|id| Turn { id, is_a_persons: false }),
-            background: before.background.clone(),
+            turn: turn.map(|id| Turn { id, is_a_persons: false, opened: String::new() }),
+            ..before.clone()
         };
         if note == before { Ok(()) } else { note.write() }
     }
@@ -142,10 +164,46 @@ pub fn current() -> Option<String> {
     std::env::var(SESSION_VARIABLE).ok().filter(|id| !id.is_empty())
 }
 
-/// The session of any host this process was started in, if the host tells.
+/// The session of any host this process was started in, if that can be told.
 pub fn of_any_host() -> Option<String> {
-    let of_codex = || std::env::var(CODEX_VARIABLE).ok().filter(|id| !id.is_empty());
-    current().or_else(of_codex)
+    match host()? {
+        Host::Claude => current(),
+        Host::Codex => std::env::var(CODEX_VARIABLE).ok(),
+        Host::Gemini => session_of(&process::host()?),
+    }
+}
+
+/// The host whose command this process is, if it is one.
+pub fn host() -> Option<Host> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match () {
+        () if is_set(SESSION_VARIABLE) => Some(Host::Claude),
+        () if is_set(CODEX_VARIABLE) => Some(Host::Codex),
+        () if is_set(GEMINI_MARK) => Some(Host::Gemini),
+        () => None,
+    }
+}
+
+/// The session of this command, if its own model does the work and our hooks have
+/// been called in it: then they judge what it hands in.
+pub fn judged_by_hooks() -> Option<String> {
+    host().filter(|host| host.works_itself())?;
+    of_any_host().filter(|session| Note::of(session).is_some())
+}
+
+/// Remembers which session a host's process has, for its commands.
+pub fn keep_session_of(process: &Process, session_id: &str) -> Result<(), FileError> {
+    match process_path(process) {
+        Some(path) if session_of(process).as_deref() != Some(session_id) => {
+            write_json(&path, &session_id)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn session_of(process: &Process) -> Option<String> {
+    let bytes = files::read(&process_path(process)?, MAX_BYTES).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// specum's own folder for what belongs to no project.
@@ -160,6 +218,11 @@ pub(crate) fn state_home() -> Option<PathBuf> {
 fn path_of(session_id: &str) -> Option<PathBuf> {
     let name = Digest::of(session_id.as_bytes()).hex();
     Some(state_home()?.join("sessions").join(format!("{name}.json")))
+}
+
+fn process_path(process: &Process) -> Option<PathBuf> {
+    let name = format!("process {} {}", process.pid, process.started);
+    Some(path_of(&name)?.with_extension("process.json"))
 }
 
 fn typed_path(session_id: &str) -> Option<PathBuf> {

@@ -173,6 +173,10 @@ impl Found<'_> {
 impl Workspace {
     /// Judges an attempt by its result and by what stands now.
     pub fn judge(&self, opened: &Opened, result: &str, by: By<'_>) -> Result<Judged, AttemptError> {
+        if let Ok(git) = &self.git {
+            // No attempt of anybody's: nobody could commit here.
+            git.refuse_read_only()?;
+        }
         self.complete_commits()?;
         // One check at a time: two builds in one tree break each other. Held
         // until the commit is made, so that nobody takes the loop for finished

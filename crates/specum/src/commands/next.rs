@@ -32,8 +32,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
     workspace.refuse_while_a_run_works()?;
     hold_for_session(&workspace)?;
-    // A verdict that a host's time limit cut off.
-    workspace.judge_reported(By::Verb)?;
+    if session::judged_by_hooks().is_none() {
+        // A verdict that a host's time limit cut off.
+        workspace.judge_reported(By::Verb)?;
+    } else if let Some((opened, _)) = workspace.reports()?.first() {
+        let id = &opened.key.id;
+        print(format!("{id} waits for its verdict: end your turn, specum judges it then."))?;
+        return Ok(exit::OK);
+    }
     let code = match args {
         Args { json: true, .. } => show_json(&workspace),
         Args { brief: false, .. } if session::current().is_some() => show_calls(&workspace),
@@ -72,10 +78,18 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
             print("")?;
             for Opened { key, role, .. } in &attempts {
                 let signal = role.signal();
-                print(format!(
-                    "When done, say {signal} on a line of its own and pipe the result to `specum finish {}`.",
-                    key.id
-                ))?;
+                let how = match session::judged_by_hooks() {
+                    Some(_) => format!(
+                        "When done, end your turn with {signal} on a line of its own: specum \
+                         judges it then, ticks and commits."
+                    ),
+                    None => format!(
+                        "When done, say {signal} on a line of its own and pipe the result to \
+                         `specum finish {}`.",
+                        key.id
+                    ),
+                };
+                print(how)?;
             }
             Ok(exit::OK)
         }

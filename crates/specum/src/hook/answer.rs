@@ -135,6 +135,12 @@ fn outcome(
     Ok(answer)
 }
 
+/// The verdicts that nobody has told yet, a line each for the person.
+pub(super) fn verdicts(workspace: &Workspace) -> Result<Vec<String>, AttemptError> {
+    let verdicts = close_round(workspace)?.unwrap_or_default();
+    Ok(in_words(workspace, &verdicts)?.news)
+}
+
 /// The verdicts of a round that is over, for whoever asks first.
 fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, AttemptError> {
     let (locked, journal) = loop {

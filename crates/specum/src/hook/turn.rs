@@ -6,7 +6,7 @@
 //! ours is where the coordinator hears the verdict.
 
 use serde_json::json;
-use specum_core::hook::{Input, split_arguments};
+use specum_core::hook::{Host, Input, split_arguments};
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::owner::{Asker, Holder};
@@ -17,6 +17,7 @@ use super::{log, noted_spec};
 use crate::attempt::{History, Workspace};
 use crate::commands;
 use crate::owner;
+use crate::process;
 use crate::session::{self, Note, Turn};
 use crate::store::StoreError;
 
@@ -32,13 +33,34 @@ pub(super) fn submit(input: &Input) -> Option<String> {
         return Some(answer);
     }
     let session = input.session_id.as_deref()?;
+    // A sub-agent's prompt is nobody's word.
+    if input.agent_id.is_some() {
+        return None;
+    }
     keep_typed_verb(session, prompt);
-    let note = Note::of(session)?;
+    let note = match Note::of(session) {
+        Some(note) => note,
+        // Its commands have to know that hooks are called here.
+        None if input.host.works_itself() => {
+            super::project_of(&input.cwd)?;
+            Note { session_id: session.to_owned(), ..Note::default() }
+        }
+        None => return None,
+    };
+    if input.host == Host::Gemini
+        && let Some(process) = process::host()
+        && let Err(error) = session::keep_session_of(&process, session)
+    {
+        log(&error.to_string());
+    }
+    if note.sent_back.as_deref().is_some_and(|ours| ours.trim() == prompt) {
+        return None;
+    }
     if prompt.starts_with(NOTIFICATION) {
         // Of something else in the background: the turn is whose it was.
         let was_a_persons = note.turn.as_ref().is_some_and(|turn| turn.is_a_persons);
         let id = input.turn_id.clone().unwrap_or_default();
-        remember(&Note { turn: Some(Turn { id, is_a_persons: was_a_persons }), ..note });
+        remember(&Note { turn: Some(Turn::now(id, was_a_persons)), ..note });
         return None;
     }
     let asks = ASKING.iter().any(|command| {
@@ -60,7 +82,7 @@ pub(super) fn submit(input: &Input) -> Option<String> {
     {
         log(&error.to_string());
     }
-    remember(&Note { turn: Some(Turn { id, is_a_persons: !asks }), ..note });
+    remember(&Note { turn: Some(Turn::now(id, !asks)), sent_back: None, heard: 0, ..note });
     None
 }
 
@@ -112,7 +134,7 @@ fn notification(input: &Input, prompt: &str, call: &str) -> Option<String> {
     if let Some(mut note) = input.session_id.as_deref().and_then(Note::of) {
         note.background.retain(|launched| launched != call);
         let id = input.turn_id.clone().unwrap_or_default();
-        note.turn = Some(Turn { id, is_a_persons: false });
+        note.turn = Some(Turn::now(id, false));
         remember(&note);
     }
     let output = json!({"hookEventName": "UserPromptSubmit", "additionalContext": answer.text});

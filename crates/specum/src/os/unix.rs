@@ -43,6 +43,12 @@ pub(crate) fn private_folder(builder: &mut DirBuilder) {
     builder.mode(0o700);
 }
 
+/// Whether something can be put into a folder: a sandbox may keep even those
+/// from it who have the right.
+pub(crate) fn is_writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
 /// Tells a file from another one that has taken its name.
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.ino()

@@ -35,6 +35,10 @@ pub(crate) fn private_file(_options: &mut OpenOptions) {}
 
 pub(crate) fn private_folder(_builder: &mut DirBuilder) {}
 
+pub(crate) fn is_writable(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|found| !found.permissions().readonly())
+}
+
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.creation_time()
 }

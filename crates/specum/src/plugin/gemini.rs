@@ -17,17 +17,20 @@ use crate::files::{self, FileError};
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Marks our hooks among others'.
 const NAME: &str = "specum";
-/// The host's events and ours.
-const EVENTS: [(&str, &str); 3] =
-    [("AfterAgent", "stop"), ("SessionStart", "session-start"), ("SessionEnd", "session-end")];
-/// The host counts in milliseconds.
-const TIMEOUT: u64 = 30_000;
+/// The host's events and ours, and how long each may take: the host counts in
+/// milliseconds, and a check runs at the end of a turn.
+const EVENTS: [(&str, &str, u64); 4] = [
+    ("BeforeAgent", "submit", 60_000),
+    ("AfterAgent", "stop", 3_600_000),
+    ("SessionStart", "session-start", 30_000),
+    ("SessionEnd", "session-end", 30_000),
+];
 
 pub(super) fn install(scope: Scope, program: &str) -> anyhow::Result<Vec<String>> {
     let file = Settings::read(settings_path(scope)?)?;
     let mut value = file.value.clone();
-    for (event, ours) in EVENTS {
-        add(&mut value, event, &format!("{program} hook {ours}"))
+    for (event, ours, timeout) in EVENTS {
+        add(&mut value, event, &format!("{program} hook {ours}"), timeout)
             .with_context(|| format!("{} was left as it is", file.path.display()))?;
     }
     let path = file.path.display().to_string();
@@ -35,7 +38,7 @@ pub(super) fn install(scope: Scope, program: &str) -> anyhow::Result<Vec<String>
         return Ok(vec![format!("the hooks are in {path} already")]);
     }
     file.write(&value)?;
-    let events = EVENTS.map(|(event, _)| event).join(", ");
+    let events = EVENTS.map(|(event, ..)| event).join(", ");
     let mut done = vec![format!("put the hooks {events} into {path}")];
     if scope == Scope::Project {
         done.push("it runs the hooks of a project only in a folder that you trust".to_owned());
@@ -46,7 +49,7 @@ pub(super) fn install(scope: Scope, program: &str) -> anyhow::Result<Vec<String>
 pub(super) fn uninstall(scope: Scope) -> anyhow::Result<Vec<String>> {
     let file = Settings::read(settings_path(scope)?)?;
     let mut value = file.value.clone();
-    EVENTS.iter().for_each(|(event, _)| take_out(&mut value, event));
+    EVENTS.iter().for_each(|(event, ..)| take_out(&mut value, event));
     if value == file.value {
         return Ok(Vec::new());
     }
@@ -140,8 +143,8 @@ impl Settings {
 }
 
 /// Puts a hook on an event, or brings the one that is there up to date.
-fn add(settings: &mut Value, event: &str, command: &str) -> anyhow::Result<()> {
-    let hook = json!({"type": "command", "name": NAME, "command": command, "timeout": TIMEOUT});
+fn add(settings: &mut Value, event: &str, command: &str, timeout: u64) -> anyhow::Result<()> {
+    let hook = json!({"type": "command", "name": NAME, "command": command, "timeout": timeout});
     let hooks = settings.as_object_mut().expect("looked at when it was read").entry("hooks");
     let hooks = hooks.or_insert_with(|| json!({})).as_object_mut();
     let groups = hooks

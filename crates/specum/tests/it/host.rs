@@ -27,7 +27,10 @@ use crate::world::{announce, skipped};
 pub(crate) use agent::Workplace;
 pub(crate) use claude::{ClaudeRun, Outcome};
 pub(crate) use conversation::Conversation;
-pub(crate) use other::{codex_exec, gemini_prompt, settle_codex, settle_gemini, settle_opencode};
+pub(crate) use other::{
+    OtherOutcome, codex_exec, codex_in_its_sandbox, gemini_prompt, settle_codex, settle_gemini,
+    settle_opencode,
+};
 
 /// An agent host as npm knows it.
 struct Host {

@@ -33,6 +33,8 @@ mod agents;
 /// The plugin's way into the hosts, and the loop in the other two.
 mod plugin;
 
+mod working_hosts;
+
 /// What stands beside the plugin in the real Claude Code.
 mod neighbours;
 

@@ -20,7 +20,7 @@ fn path_with(directory: &Path) -> std::ffi::OsString {
 }
 
 /// `specum plugin …` with a host's program on PATH.
-fn plugin(world: &World, host: &Path, args: &[&str]) -> Call {
+pub(crate) fn plugin(world: &World, host: &Path, args: &[&str]) -> Call {
     let mut command = world.command();
     command.arg("plugin").args(args).env("PATH", path_with(host.parent().unwrap()));
     call(command, b"")

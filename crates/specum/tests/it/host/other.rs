@@ -85,6 +85,23 @@ pub(crate) fn codex_exec(
     run(command, home, project)
 }
 
+/// `codex exec` in a project with the sandbox of its ordinary mode: the project
+/// can be written, `.git` and everything else cannot.
+pub(crate) fn codex_in_its_sandbox(
+    program: &Path,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    let mut command = Command::new(program);
+    command
+        .args(["exec", "--json", "--sandbox", "workspace-write"])
+        .args(["--dangerously-bypass-hook-trust", prompt])
+        .env_clear()
+        .env("MOCK_KEY", "dummy");
+    run(command, home, project)
+}
+
 /// `gemini -p` in a project.
 pub(crate) fn gemini_prompt(
     program: &Path,

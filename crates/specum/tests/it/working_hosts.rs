@@ -1,0 +1,92 @@
+//! Hosts whose own model does the work, in the mode in which a person starts
+//! them: Codex with its sandbox, Gemini CLI without the person's git
+//! configuration for its commands. What they hand in is judged, ticked and
+//! committed by the hook at the end of the turn.
+
+use std::path::Path;
+
+use crate::host;
+use crate::other_model::{Answer, Api, OtherModel, Told};
+use crate::plugin;
+use crate::world::World;
+
+/// A plan whose owner is known to git by the global configuration alone.
+fn project(tasks: &str) -> World {
+    let world = World::empty();
+    world.write("specs/demo/tasks.md", tasks);
+    world.write("specs/.current-spec", "demo");
+    world.git_init();
+    world.git(&["config", "--unset", "user.name"]);
+    world.git(&["config", "--unset", "user.email"]);
+    let identity = "[user]\n\tname = Ada\n\temail = ada@example.invalid\n";
+    std::fs::write(world.home().join(".gitconfig"), identity).unwrap();
+    world
+}
+
+fn plan(count: usize) -> String {
+    (1..=count)
+        .map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `test -f done-1.{n}`\n"))
+        .collect()
+}
+
+/// A group of three and a check at the end.
+const GROUP: &str = "- [ ] 1.1 First\n  - **Verify**: `test -f done-1.1`\n\
+    - [ ] 1.2 [P] Second\n  - **Verify**: `test -f done-1.2`\n\
+    - [ ] 1.3 [P] Third\n  - **Verify**: `test -f done-1.3`\n\
+    - [ ] 1.4 [P] Fourth\n  - **Verify**: `test -f done-1.4`\n\
+    - [ ] 1.5 [VERIFY] All\n  - **Verify**: `test -f done-1.4`\n";
+
+/// A model that asks what is due, does it, and ends its turn with the signal; and
+/// that goes on with what it is sent back for.
+fn works(told: &Told) -> Answer {
+    let done = |id: &str| Answer::Run(format!("touch done-{id}"));
+    match told {
+        Told::Text(text) if text.contains("capital of France") => Answer::Say("Paris.".into()),
+        Told::Text(text) => match text.split_once(" · now ").map(|(_, rest)| rest) {
+            Some(rest) => done(rest.split(' ').next().unwrap_or_default()),
+            None => Answer::Run("specum implement; specum next".into()),
+        },
+        Told::Output(text) => match text.rsplit_once("Due: task ").map(|(_, rest)| rest) {
+            Some(rest) => done(rest.split(' ').next().unwrap_or_default()),
+            None => Answer::Say("It is there.\n\nTASK_COMPLETE\nVERIFICATION_PASS".into()),
+        },
+    }
+}
+
+fn in_codex(world: &World, model: &OtherModel, prompt: &str) -> Option<host::OtherOutcome> {
+    let program = host::codex()?;
+    host::settle_codex(world.home(), &model.url());
+    plugin::plugin(world, &program, &["install", "--host", "codex"]).exits(0);
+    Some(host::codex_in_its_sandbox(&program, world.home(), &world.root, prompt))
+}
+
+fn in_gemini(world: &World, model: &OtherModel, prompt: &str) -> Option<host::OtherOutcome> {
+    let program = host::gemini()?;
+    host::settle_gemini(world.home());
+    plugin::plugin(world, &program, &["install", "--host", "gemini"]).exits(0);
+    Some(host::gemini_prompt(&program, &model.url(), world.home(), &world.root, prompt))
+}
+
+type Host = fn(&World, &OtherModel, &str) -> Option<host::OtherOutcome>;
+
+const HOSTS: [(Api, Host); 2] = [(Api::Responses, in_codex), (Api::Gemini, in_gemini)];
+
+fn is_worked(world: &World, model: &OtherModel, tasks: usize, tail: &str) {
+    let plan = world.read("specs/demo/tasks.md");
+    assert_eq!(plan.matches("- [x]").count(), tasks, "{:#?}\n{tail}", model.told());
+    assert!(!world.path("specs/demo/.ralph-state.json").exists(), "the loop has ended");
+    let commits = world.git(&["log", "--reverse", "--format=%an %(trailers:key=Task,valueonly)"]);
+    let authors = commits.lines().filter(|line| line.starts_with("Ada ")).count();
+    assert_eq!(authors, tasks, "each in a commit of the person's: {commits}");
+}
+
+#[test]
+fn a_plan_is_worked_in_the_mode_a_person_starts() {
+    for (api, run) in HOSTS {
+        let world = project(GROUP);
+        let model = OtherModel::start(api, works);
+        let Some(outcome) = run(&world, &model, "Work on the spec demo.") else { continue };
+        assert!(outcome.succeeded(), "{}", outcome.tail());
+        is_worked(&world, &model, 5, &outcome.tail());
+    }
+}
