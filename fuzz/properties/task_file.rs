@@ -105,7 +105,6 @@ fn ticks_are_told_apart(file: &TaskFile<'_>) {
     let Some(open) = file.open().next() else { return };
     let text = tasks::apply(file.text(), &[file.set_mark(open, true)]);
     let after = TaskFile::scan(&text);
-    assert_ne!(file.ticks(), after.ticks());
     let started = Entry::Started {
         tasks: file.tasks.len(),
         open: file.open().count(),

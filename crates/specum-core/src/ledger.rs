@@ -16,8 +16,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
 use crate::journal::{Entry, Record};
 use crate::line;
+use crate::state::State;
 use crate::tasks::{self, Task, TaskFile, TaskKey, short_title};
 
 /// How much of a check is shown in a question.
@@ -255,6 +257,15 @@ impl Review {
         renames(&self.edits)
     }
 
+    /// Notes in the state whether somebody has to look at this plan again, once
+    /// the edits are on record.
+    pub fn note_in(&self, state: &mut State, tasks: &[u8]) {
+        if let Some(plan) = &mut state.plan {
+            let is_settled = self.unproved.is_empty() && !self.has_doubles;
+            *plan = if is_settled { Digest::of(tasks).hex() } else { String::new() };
+        }
+    }
+
     /// The tasks whose questions are new, or settled without a person.
     pub fn settled(&self) -> impl Iterator<Item = &TaskKey> {
         self.edits.iter().filter_map(|edit| match edit {
@@ -331,7 +342,34 @@ impl Ledger {
         open.filter_map(OnRecord::question)
     }
 
-    fn add(&mut self, record: &Record) {
+    /// Whether a record changes who is who: then only reading everything again
+    /// tells, because earlier records have other names by now.
+    pub fn is_rewritten_by(record: &Record) -> bool {
+        matches!(
+            record.entry,
+            Entry::PlanChanged { .. }
+                | Entry::Started { .. }
+                | Entry::Cancelled
+                | Entry::Completed { .. }
+        )
+    }
+
+    /// Whether a record says anything about the plan.
+    pub fn is_touched_by(record: &Record) -> bool {
+        Ledger::is_rewritten_by(record)
+            || matches!(
+                record.entry,
+                Entry::Passed { .. }
+                    | Entry::Ticked { .. }
+                    | Entry::Failed { .. }
+                    | Entry::SetAside { .. }
+                    | Entry::Unticked { .. }
+                    | Entry::Accepted { .. }
+            )
+    }
+
+    /// Takes in one more record.
+    pub fn add(&mut self, record: &Record) {
         match &record.entry {
             Entry::Cancelled | Entry::Completed { .. } => *self = Ledger::default(),
             Entry::Started { plan, .. } if !plan.is_empty() => {

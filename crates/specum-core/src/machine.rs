@@ -10,6 +10,7 @@ mod mend;
 
 use std::collections::BTreeMap;
 
+use crate::digest::Digest;
 use crate::ledger::{Ledger, OnRecord};
 use crate::line;
 use crate::plan::{self, Readiness, Scope, Unit};
@@ -91,7 +92,7 @@ fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledge
 /// to be told before anything else is begun: a task of it may have used its
 /// attempts.
 pub fn batch_is_over(state: &State, file: &TaskFile<'_>) -> bool {
-    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new() };
+    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), is_reviewed: false };
     loop_.realign();
     let group = loop_.state.parallel_group.as_ref();
     group.is_some_and(|group| !is_under_way(&loop_.state, group, file))
@@ -120,7 +121,8 @@ fn within(unit: Unit, left: u64) -> Unit {
 
 /// Moves the loop one event forward.
 pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
-    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new() };
+    let is_reviewed = matches!(event, Event::Follow { .. }) || state.has_reviewed(file.text());
+    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), is_reviewed };
     if let Event::Follow { renames, .. } = &event {
         loop_.rename(renames);
     }
@@ -193,6 +195,8 @@ struct Loop<'a> {
     state: State,
     file: &'a TaskFile<'a>,
     effects: Vec<Effect>,
+    /// Whether the plan, as it stands before the event, agrees with the record.
+    is_reviewed: bool,
 }
 
 impl Loop<'_> {
@@ -204,7 +208,7 @@ impl Loop<'_> {
         let spent = state.global_iteration >= cap;
         let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
-        state.ticks = Some(String::new());
+        state.plan.get_or_insert_default();
         state.awaiting_approval = state.blocked.is_some();
         state.paused_for = None;
         state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
@@ -478,7 +482,8 @@ impl Loop<'_> {
 
     /// Lets index, total and results follow the file as it will be.
     fn settle(&mut self) {
-        let text = TaskEdit::apply_all(&event::edits(&self.effects), self.file.text());
+        let edits = event::edits(&self.effects);
+        let text = TaskEdit::apply_all(&edits, self.file.text());
         let after = TaskFile::scan(&text);
         let state = &mut self.state;
         state.task_results = std::mem::take(&mut state.task_results)
@@ -489,8 +494,14 @@ impl Loop<'_> {
             })
             .collect();
         state.total_tasks = Some(after.tasks.len());
-        // Begun by another program, a loop has no record to be compared with.
-        state.ticks = state.ticks.is_some().then(|| after.ticks());
+        // Begun by another program, a loop has no record to be compared with. What
+        // follows a plan that nobody has looked at has to be looked at, and so has a
+        // task that is not on record yet.
+        let inserts = edits.iter().any(|edit| matches!(edit, TaskEdit::InsertAfter { .. }));
+        if let Some(plan) = &mut state.plan {
+            let is_reviewed = self.is_reviewed && !inserts;
+            *plan = if is_reviewed { Digest::of(&text).hex() } else { String::new() };
+        }
         let current = plan::current(&after.tasks);
         state.task_index = current.unwrap_or(after.tasks.len());
         state.task_iteration = current.map_or(1, |index| {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::budget::Budget;
+use crate::digest::Digest;
 pub use crate::owner::{Owner, Process};
 
 /// The newest format this version writes. A file with a higher
@@ -211,11 +212,10 @@ pub struct State {
     pub blocked: Option<String>,
     /// Why the loop was paused, if nobody but specum wanted it.
     pub paused_for: Option<String>,
-    /// Which boxes were ticked when the state was written, as
-    /// [`crate::tasks::TaskFile::ticks`] says it: whoever finds the same needs
-    /// not ask the journal whether the ticks count. Absent in a loop that another
-    /// program began.
-    pub ticks: Option<String>,
+    /// A digest of the plan as the last review has left it: whoever finds the same
+    /// has nothing to review. Empty where somebody has to look; absent in a loop
+    /// that another program began.
+    pub plan: Option<String>,
     /// Caps and expenses.
     pub budget: Budget,
     pub format_version: u64,
@@ -300,7 +300,7 @@ impl State {
             owner: read.typed("owner")?,
             blocked: read.text("blocked")?.map(str::to_owned),
             paused_for: read.text("pausedFor")?.map(str::to_owned),
-            ticks: read.text("ticks")?.map(str::to_owned),
+            plan: read.text("plan")?.map(str::to_owned),
             budget: read.typed("budget")?.unwrap_or_default(),
             format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
             found,
@@ -364,7 +364,7 @@ impl State {
             ("owner", self.owner.as_ref().map(json)),
             ("blocked", self.blocked.as_ref().map(json)),
             ("pausedFor", self.paused_for.as_ref().map(json)),
-            ("ticks", self.ticks.as_ref().map(json)),
+            ("plan", self.plan.as_ref().map(json)),
             ("budget", (self.budget != Budget::default()).then(|| json(&self.budget))),
         ]
     }
@@ -377,6 +377,12 @@ impl State {
     /// Whether a newer version of specum wrote this file.
     pub fn is_newer_format(&self) -> bool {
         self.format_version > FORMAT_VERSION
+    }
+
+    /// Whether a plan is as the last review has left it.
+    pub fn has_reviewed(&self, tasks: &[u8]) -> bool {
+        let plan = self.plan.as_deref().filter(|plan| !plan.is_empty());
+        plan.is_some_and(|plan| plan == Digest::of(tasks).hex())
     }
 
     /// What earlier attempts at a task came to. The name decides, because

@@ -240,21 +240,6 @@ impl<'a> TaskFile<'a> {
         self.tasks.iter().filter(|task| task.done).count()
     }
 
-    /// Which boxes are ticked, in runs, and whose they are: `x2.3` is two ticked
-    /// and three open, and a digest of the tasks in their order follows.
-    pub fn ticks(&self) -> String {
-        let runs = self.tasks.chunk_by(|a, b| a.done == b.done);
-        let runs = runs.map(|run| format!("{}{}", if run[0].done { 'x' } else { '.' }, run.len()));
-        format!("{}~{}", runs.collect::<String>(), self.order().hex())
-    }
-
-    /// What changes when tasks come, go, or change places.
-    fn order(&self) -> Digest {
-        self.tasks.iter().fold(Digest::of(b""), |digest, task| {
-            digest.with(task.id.as_ref().unwrap_or(&task.title).as_bytes()).with(b"\n")
-        })
-    }
-
     /// The task a person names: by id (`1.2`) or by its place (`no.3`), or, in a
     /// file with ids, by 0-based index. Without ids a bare number could mean
     /// either count, so it means nothing.

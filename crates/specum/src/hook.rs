@@ -21,7 +21,6 @@ use specum_core::claim;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::Input;
 use specum_core::journal::{Changes, Entry, StateChange};
-use specum_core::ledger::Ledger;
 use specum_core::machine;
 use specum_core::owner::Asker;
 use specum_core::plan::{Scope, Unit};
@@ -272,7 +271,7 @@ fn decide(
 fn is_ours(store: &Store, state: Option<&State>) -> bool {
     // A state of ours says so; one of an earlier version, or one that cannot be
     // read, leaves it to the journal.
-    state.is_some_and(|state| state.ticks.is_some())
+    state.is_some_and(|state| state.plan.is_some())
         || store.read_journal().is_ok_and(|journal| History(&journal).is_under_way())
 }
 
@@ -312,18 +311,17 @@ fn has_asked_since(store: &Store, session: &str, opened: &str) -> bool {
 }
 
 /// The plan as it counts, without ticks that have nothing behind them, and what
-/// waits for a person. Whoever finds the ticks as they were written needs not
-/// ask the journal.
+/// waits for a person. A plan that was reviewed
+/// as it stands needs no look at the journal.
 fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> (Vec<u8>, Vec<String>) {
-    let as_written = state.and_then(|state| state.ticks.as_deref());
     let waits = state.is_some_and(|state| state.task_results.values().any(|task| task.waits));
     let file = TaskFile::scan(&tasks);
     let something_open = file.open().next().is_some();
-    if something_open && !waits && as_written == Some(file.ticks().as_str()) {
+    let is_reviewed = state.is_some_and(|state| state.has_reviewed(&tasks));
+    if something_open && !waits && is_reviewed {
         return (tasks, Vec::new());
     }
-    let Ok(journal) = store.read_journal() else { return (tasks, Vec::new()) };
-    let ledger = Ledger::of(&journal);
+    let Ok(ledger) = store.ledger() else { return (tasks, Vec::new()) };
     let unproved = ledger.unproved(&file).into_iter().map(TaskEdit::Untick);
     let text = TaskEdit::apply_all(&unproved.collect::<Vec<_>>(), &tasks);
     (text, ledger.questions().collect())

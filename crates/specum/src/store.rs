@@ -18,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use specum_core::guard::Memory;
 use specum_core::journal::Record;
+use specum_core::ledger::Ledger;
 use specum_core::owner::Beat;
 use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::TaskFile;
@@ -302,6 +303,13 @@ impl Store {
     pub fn read_journal(&self) -> Result<Arc<Vec<Record>>, FileError> {
         let path = self.journal_path();
         let read = self.records.lock().expect("no reader panics").read(&path);
+        read.map_err(|error| FileError::new("read", &path, error))
+    }
+
+    /// What the journal has on record about the plan.
+    pub fn ledger(&self) -> Result<Arc<Ledger>, FileError> {
+        let path = self.journal_path();
+        let read = self.records.lock().expect("no reader panics").ledger(&path);
         read.map_err(|error| FileError::new("read", &path, error))
     }
 

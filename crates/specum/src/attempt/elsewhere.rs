@@ -29,7 +29,7 @@ impl Workspace {
             let Ok(now) = files::read(&git.root.join(path), MAX_TEXT) else { continue };
             let store = Store::of(&spec);
             let locked = store.lock()?;
-            let ticked = ticked_since(&was_open, &now, &Ledger::of(&store.read_journal()?));
+            let ticked = ticked_since(&was_open, &now, &*store.ledger()?);
             locked.open_boxes(&ticked)?;
             names.extend(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)));
         }

@@ -235,7 +235,7 @@ impl Workspace {
     pub fn check_of(&self, opened: &Opened) -> Result<Option<Check>, AttemptError> {
         let journal = self.store.read_journal()?;
         let key = History(&journal).key_now(opened);
-        Ok(match Ledger::of(&journal).task(&key.id) {
+        Ok(match self.store.ledger()?.task(&key.id) {
             Some(on_record) => Check::of_lines(&on_record.check.0),
             None => opened.fields().verify,
         })

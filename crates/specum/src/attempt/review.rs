@@ -5,6 +5,8 @@
 //! changed or a task that was removed during an attempt waits for a person, and
 //! a tick with nothing behind it is taken back.
 
+use std::sync::Arc;
+
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::ledger::{Ledger, PlanEdit};
 use specum_core::machine::{self, Effect, Event, Step};
@@ -21,7 +23,7 @@ pub(crate) struct Reviewed {
     /// State and plan as they stand.
     pub(crate) view: View,
     /// What is on record.
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: Arc<Ledger>,
     /// Ticks with nothing behind them, which are still to be taken back.
     pub(crate) unproved: Vec<TaskKey>,
     /// What a person should hear of.
@@ -82,8 +84,8 @@ impl Workspace {
     }
 
     /// What is on record about the plan.
-    pub fn ledger(&self) -> Result<Ledger, AttemptError> {
-        Ok(Ledger::of(&self.store.read_journal()?))
+    pub fn ledger(&self) -> Result<Arc<Ledger>, AttemptError> {
+        Ok(self.store.ledger()?)
     }
 }
 
@@ -92,35 +94,46 @@ impl Workspace {
 pub(crate) fn review(
     store: &Store,
     locked: &Locked<'_>,
-    mut view: View,
+    view: View,
 ) -> Result<Reviewed, StoreError> {
+    let ledger = store.ledger()?;
+    let mut reviewed =
+        Reviewed { view, ledger, unproved: Vec::new(), news: Vec::new(), has_changed: false };
+    let (Some(state), Some(tasks)) = (&reviewed.view.state, &reviewed.view.tasks) else {
+        return Ok(reviewed);
+    };
     let journal = store.read_journal()?;
-    let mut ledger = Ledger::of(&journal);
-    let (mut unproved, mut news, mut has_changed) = (Vec::new(), Vec::new(), false);
-    if let (Some(state), Some(tasks)) = (&view.state, &view.tasks)
-        && History(&journal).is_under_way()
-    {
-        let file = TaskFile::scan(tasks);
-        let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
-        let at_work = History(&journal).at_work();
-        let during = (held || !at_work.is_empty()).then(|| at_work.join(", "));
-        let found = ledger.review(&file, during.as_deref());
-        has_changed = !found.edits.is_empty() || found.has_doubles;
-        if !found.edits.is_empty() {
-            let renames = found.renames();
-            let renames = renames.iter().map(|(from, to)| ((*from).to_owned(), (*to).clone()));
-            let settled = found.settled().map(|task| task.id.clone()).collect();
-            let event = Event::Follow { renames: renames.collect(), settled };
-            let step = machine::step(state, &file, event);
-            let asked = asked(&found.edits);
-            locked.write_step(Entry::PlanChanged { edits: found.edits }, &step)?;
-            ledger = Ledger::of(&store.read_journal()?);
-            news.extend(asked.iter().filter_map(|id| ledger.task(id)?.question()));
-            view.state = step.state;
-        }
-        unproved = found.unproved;
+    if state.has_reviewed(tasks) || !History(&journal).is_under_way() {
+        return Ok(reviewed);
     }
-    Ok(Reviewed { view, ledger, unproved, news, has_changed })
+    let file = TaskFile::scan(tasks);
+    let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
+    let at_work = History(&journal).at_work();
+    let during = (held || !at_work.is_empty()).then(|| at_work.join(", "));
+    let found = reviewed.ledger.review(&file, during.as_deref());
+    reviewed.has_changed = !found.edits.is_empty() || found.has_doubles;
+    let mut state = state.clone();
+    if !found.edits.is_empty() {
+        let renames = found.renames();
+        let renames = renames.iter().map(|(from, to)| ((*from).to_owned(), (*to).clone()));
+        let settled = found.settled().map(|task| task.id.clone()).collect();
+        let event = Event::Follow { renames: renames.collect(), settled };
+        let mut step = machine::step(&state, &file, event);
+        if let Some(state) = &mut step.state {
+            found.note_in(state, tasks);
+        }
+        let asked = asked(&found.edits);
+        locked.write_step(Entry::PlanChanged { edits: found.edits }, &step)?;
+        reviewed.ledger = store.ledger()?;
+        reviewed.news.extend(asked.iter().filter_map(|id| reviewed.ledger.task(id)?.question()));
+        reviewed.view.state = step.state;
+    } else {
+        // With whatever is written next, nobody has to look again.
+        found.note_in(&mut state, tasks);
+        reviewed.view.state = Some(state);
+    }
+    reviewed.unproved = found.unproved;
+    Ok(reviewed)
 }
 
 /// The tasks about which a person is asked from now on.

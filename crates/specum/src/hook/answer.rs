@@ -212,7 +212,8 @@ fn waiting(workspace: &Workspace) -> Result<Option<String>, AttemptError> {
     let view = workspace.store.read()?;
     let Some(state) = &view.state else { return Ok(None) };
     let file = view.file();
-    let due = machine::due(state, &file, &workspace.scope, &workspace.ledger()?);
+    let ledger = workspace.ledger()?;
+    let due = machine::due(state, &file, &workspace.scope, &ledger);
     Ok(match due {
         machine::Due::Work(_) | machine::Due::Complete => None,
         wait => Some(specum_core::prompt::waiting(&wait)),

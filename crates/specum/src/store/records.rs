@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use specum_core::journal::{self, Record, StateChange};
+use specum_core::ledger::Ledger;
 
 use crate::{files, os};
 
@@ -25,6 +26,9 @@ pub(super) struct Records {
     /// Which of them wrote the state last. Only that one is ever asked for its
     /// state, which is most of a record; the others have let it go.
     with_state: Option<usize>,
+    /// What the first of them have on record about the plan, and how many that
+    /// are.
+    ledger: (Arc<Ledger>, usize),
 }
 
 impl Records {
@@ -55,6 +59,27 @@ impl Records {
         let mut records: Vec<Record> = self.records.iter().cloned().chain(torn).collect();
         journal::follow_renames(&mut records, self.records.len());
         Ok(Arc::new(records))
+    }
+
+    /// What the journal has on record about the plan.
+    pub(super) fn ledger(&mut self, path: &Path) -> io::Result<Arc<Ledger>> {
+        let records = self.read(path)?;
+        if !Arc::ptr_eq(&records, &self.records) {
+            return Ok(Arc::new(Ledger::of(&records)));
+        }
+        let (ledger, known) = &mut self.ledger;
+        let new = records.get(*known..).unwrap_or_default();
+        let is_simple = |record: &Record| !Ledger::is_rewritten_by(record);
+        if *known > 0 && new.iter().all(is_simple) {
+            if new.iter().any(Ledger::is_touched_by) {
+                let ledger = Arc::make_mut(ledger);
+                new.iter().for_each(|record| ledger.add(record));
+            }
+        } else {
+            *ledger = Arc::new(Ledger::of(&records));
+        }
+        *known = records.len();
+        Ok(Arc::clone(ledger))
     }
 
     /// Whether a file still begins with what was read of it.

@@ -31,7 +31,7 @@ pub(crate) fn started(count: usize) -> World {
     world.write(journal, others.map(|line| format!("{line}\n")).collect::<String>());
     let state = "specs/demo/.ralph-state.json";
     let mut fields: Value = serde_json::from_str(&world.read(state)).unwrap();
-    fields.as_object_mut().unwrap().remove("ticks");
+    fields.as_object_mut().unwrap().remove("plan");
     world.write(state, serde_json::to_string_pretty(&fields).unwrap());
     world
 }

@@ -67,12 +67,20 @@ impl World {
             let held = holder != Holder::Nobody || !at_work.is_empty();
             let found = ledger.review(&file, held.then_some(at_work.as_str()));
             self.is_told_apart(&found)?;
+            let is_settled = found.edits.is_empty() && found.unproved.is_empty();
+            promise!(
+                is_settled || !known.has_reviewed(&text),
+                "a plan that counts as reviewed has something in it: {found:?}"
+            );
             if !found.edits.is_empty() {
                 let renames = found.renames();
                 let renames = renames.iter().map(|(from, to)| ((*from).to_owned(), (*to).clone()));
                 let settled = found.settled().map(|task| task.id.clone()).collect();
                 let event = Event::Follow { renames: renames.collect(), settled };
-                let step = machine::step(&known, &file, event);
+                let mut step = machine::step(&known, &file, event);
+                if let Some(state) = &mut step.state {
+                    found.note_in(state, &text);
+                }
                 let entry = Entry::PlanChanged { edits: found.edits.clone() };
                 let written = self.write(entry, &step);
                 if took_effect(&written) {
@@ -83,6 +91,9 @@ impl World {
                 state = step.state;
             } else {
                 self.is_what_it_is(&found.unproved)?;
+                if let Some(state) = &mut state {
+                    found.note_in(state, &text);
+                }
             }
             self.record_is_true(&ledger)?;
             unproved = found.unproved;

@@ -360,8 +360,7 @@ impl World {
             ..Input::default()
         };
         let memory = self.disk.memory.as_deref().map(Memory::parse).unwrap_or_default();
-        let as_written = state.as_ref().ok().and_then(|state| state.ticks.clone());
-        let (text, questions) = self.proved(as_written.as_deref());
+        let (text, questions) = self.proved(state.as_ref().ok());
         let tasks = TaskFile::scan(&text);
         let holder = Holder::of(state.as_ref().ok(), &memory, Asker::Session(id), |_| true);
         let decision = stop::decide(&Scene {
@@ -388,10 +387,11 @@ impl World {
     }
 
     /// The plan as it counts for the Stop hook, and what waits for a person.
-    fn proved(&self, as_written: Option<&str>) -> (Vec<u8>, Vec<String>) {
+    fn proved(&self, state: Option<&State>) -> (Vec<u8>, Vec<String>) {
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
-        if file.open().next().is_some() && as_written == Some(file.ticks().as_str()) {
+        let is_reviewed = state.is_some_and(|state| state.has_reviewed(&text));
+        if file.open().next().is_some() && is_reviewed {
             return (text, Vec::new());
         }
         let ledger = Ledger::of(&self.disk.records);

@@ -47,7 +47,7 @@ fn a_branch_that_was_switched_is_named_to_everybody() {
     given(&calls(&world, "task 1.1", "t1"));
     world.write("a", "");
     world.git(&["switch", "--quiet", "-c", "elsewhere"]);
-    ends(&world, "t1", "TASK_COMPLETE");
+    ends(&world, "t1", "TASK_COMPLETE").exits(0);
     let why = "HEAD is on elsewhere, the attempt began on main";
     let text = told(&world, "t1", "x");
     assert!(text.contains(why), "the coordinator: {text}");
