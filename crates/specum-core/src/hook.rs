@@ -216,7 +216,10 @@ mod tests {
             ..Input::default()
         };
         assert_eq!(Input::parse(claude), Some(expected.clone()));
-        let expected = Input { prompt: Some("x".into()), ..expected };
+        let codex = br#"{"session_id":"s","turn_id":"7","transcript_path":"/t","cwd":"/p","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"hi"}"#;
+        let of_codex = Input { host: Host::Codex, turn_id: Some("7".into()), ..expected.clone() };
+        assert_eq!(Input::parse(codex), Some(of_codex));
+        let expected = Input { host: Host::Gemini, prompt: Some("x".into()), ..expected };
         let gemini = br#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"AfterAgent","prompt":"x","prompt_response":"hi","stop_hook_active":true}"#;
         assert_eq!(Input::parse(gemini), Some(expected));
     }

@@ -332,11 +332,7 @@ pub fn guidance(
 
 /// What sends a model back that does the work itself: the news first, then the
 /// task, and how to end. A person sees it too.
-pub fn sent_back(
-    news: &str,
-    task: Option<(&TaskFile<'_>, &Task)>,
-    notice: Notice,
-) -> String {
+pub fn sent_back(news: &str, task: Option<(&TaskFile<'_>, &Task)>, notice: Notice) -> String {
     let Some((file, task)) = task else {
         return format!("{news} · run `specum next`\n");
     };

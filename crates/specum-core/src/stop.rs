@@ -259,6 +259,12 @@ impl Scene<'_> {
     fn continuation(&self, state: &State, notice: Notice) -> Decision {
         let unit = self.unit(state);
         let place = Place::of(state, &unit);
+        if self.input.host.works_itself() {
+            let sent_back = |notice| self.sent_back(state, notice);
+            let news = sent_back(notice).lines().next().unwrap_or_default().to_owned();
+            let stderr = vec![self.stopped_line(state, place)];
+            return self.guarded(state, notice, sent_back, news, stderr);
+        }
         self.guarded(
             state,
             notice,
@@ -355,13 +361,8 @@ impl Scene<'_> {
             Leave::GiveUp => return self.give_up(guard),
         };
         let output = match self.stake {
-            Stake::Asked if self.input.host.works_itself() => {
-                let reason = self.sent_back(state, notice);
-                let system_message = reason.lines().next().unwrap_or_default().to_owned();
-                Output::Block { reason, system_message }
-            }
             // A host that numbers its turns can be told without an error.
-            Stake::Asked if self.input.turn_id.is_some() => {
+            Stake::Asked if self.input.turn_id.is_some() && !self.input.host.works_itself() => {
                 let context = match state.driver {
                     Driver::Hook => self.guidance(state, notice),
                     Driver::RalphLoop => reason(notice),

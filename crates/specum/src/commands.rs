@@ -41,6 +41,7 @@ use specum_core::owner::{Asker, Holder};
 use specum_core::tasks::{self, Shell};
 
 use crate::attempt::{AttemptError, Workspace};
+use crate::codex_config::HOW_TO_TRUST;
 use crate::exit;
 use crate::hook;
 use crate::owner;
@@ -418,6 +419,11 @@ fn tell_news(workspace: &Workspace) {
 /// A session whose shell asks for work, or hands it in, works on the spec from
 /// now on, unless somebody else does.
 fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
+    if session::host() == Some(Host::Codex) && session::judged_by_hooks().is_none() {
+        warn(format!(
+            "codex does not run specum's hooks, so nothing sends this session back: {HOW_TO_TRUST}"
+        ));
+    }
     let Some(session) = session::of_any_host() else { return Ok(()) };
     let locked = workspace.store.lock()?;
     let view = locked.read()?;

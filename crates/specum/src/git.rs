@@ -104,7 +104,7 @@ impl GitError {
             GitError::Said { message, .. } | GitError::Refused { message, .. } => {
                 message.contains("cannot change to")
             }
-            GitError::File(_) => false,
+            GitError::File(_) | GitError::ReadOnly(_) => false,
         }
     }
 

@@ -183,12 +183,7 @@ fn stop(input: &Input) -> Option<String> {
 
 /// The decision about a stop, remembered and logged; `None` if there is nothing
 /// to decide.
-fn decided(
-    input: &Input,
-    project: &Project,
-    spec: &Spec,
-    news: &[String],
-) -> Option<Decision> {
+fn decided(input: &Input, project: &Project, spec: &Spec, news: &[String]) -> Option<Decision> {
     let store = Store::of(spec);
     // Twice at most: a second look is needed only when another session was
     // faster in claiming the spec.

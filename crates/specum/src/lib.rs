@@ -39,5 +39,6 @@ pub mod store;
 
 mod claude_config;
 mod clock;
+mod codex_config;
 mod failpoint;
 mod os;

@@ -46,6 +46,9 @@ pub const FILES: [(&str, &str); 14] = embedded![
     "plugins/ralph-specum/hooks/hooks.json",
 ];
 
+/// The events that have a use in Codex, where no sub-agent is called for a task.
+const CODEX_EVENTS: [&str; 3] = ["UserPromptSubmit", "Stop", "SessionStart"];
+
 /// An agent host that takes the plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Host {
@@ -137,30 +140,34 @@ fn shell_word(path: &Path) -> anyhow::Result<String> {
     Ok(if text.chars().all(plain) { text.to_owned() } else { format!("'{text}'") })
 }
 
-/// Where the files are, or will be.
-pub fn directory() -> anyhow::Result<PathBuf> {
+/// Where the files for a host are, or will be. Codex has its own: it asks the
+/// person to trust each hook, so it is given no more than it has a use for.
+pub fn directory(host: Host) -> anyhow::Result<PathBuf> {
     let home = session::state_home().ok_or_else(|| {
         anyhow!("neither XDG_STATE_HOME nor HOME is set: there is no place for the plugin")
     })?;
-    Ok(home.join("plugin"))
+    Ok(home.join(if host == Host::Codex { "codex-plugin" } else { "plugin" }))
 }
 
 /// Puts the files in their place, over what an earlier version has put there.
-fn place(program: &str) -> anyhow::Result<PathBuf> {
-    let directory = directory()?;
+fn place(host: Host, program: &str) -> anyhow::Result<PathBuf> {
+    let directory = directory(host)?;
     for (path, text) in FILES {
         let file = directory.join(path);
         let parent = file.parent().expect("a file is in a directory");
         std::fs::create_dir_all(parent).map_err(|error| FileError::new("create", parent, error))?;
-        files::write(&file, adapted(path, text, program)?.as_bytes())?;
+        files::write(&file, adapted(host, path, text, program)?.as_bytes())?;
     }
     Ok(directory)
 }
 
 /// A file with every call of `specum` made to `program`.
-fn adapted(path: &str, text: &str, program: &str) -> anyhow::Result<String> {
+fn adapted(host: Host, path: &str, text: &str, program: &str) -> anyhow::Result<String> {
     if path.ends_with("hooks.json") {
         let mut hooks: Value = serde_json::from_str(text)?;
+        if let (Host::Codex, Some(events)) = (host, hooks["hooks"].as_object_mut()) {
+            events.retain(|event, _| CODEX_EVENTS.contains(&event.as_str()));
+        }
         call_in_hooks(&mut hooks, program);
         return Ok(serde_json::to_string_pretty(&hooks)? + "\n");
     }
@@ -189,8 +196,8 @@ fn call_in_hooks(value: &mut Value, program: &str) {
 }
 
 /// Deletes the files, and the folders that are empty then.
-fn remove() -> anyhow::Result<()> {
-    let directory = directory()?;
+fn remove(host: Host) -> anyhow::Result<()> {
+    let directory = directory(host)?;
     for (path, _) in FILES {
         files::remove(&directory.join(path))?;
         for parent in Path::new(path).ancestors().skip(1) {
@@ -239,7 +246,7 @@ mod tests {
     #[test]
     fn no_call_by_name_is_left() {
         for (path, text) in FILES {
-            let adapted = adapted(path, text, "'/my tools/specum'").unwrap();
+            let adapted = adapted(Host::Claude, path, text, "'/my tools/specum'").unwrap();
             for call in ["-v specum ", "exec specum ", "!`specum ", "Bash(specum"] {
                 assert!(!adapted.contains(call), "{path}: {adapted}");
             }

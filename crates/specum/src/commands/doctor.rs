@@ -8,6 +8,7 @@ use super::advice::Advice;
 use super::{print, print_json};
 use crate::attempt::{AttemptError, Workspace};
 use crate::claude_config;
+use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::exit;
 use crate::files;
 use crate::git::Git;
@@ -103,7 +104,10 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
     let project = Project::find(&here, home.as_deref().map(Path::new));
     examine_plugin(project.as_ref().map_or(&here, |project| &project.root), &mut add);
     match Git::open(&here) {
-        Ok(git) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
+        Ok(git) => match git.refuse_unable_to_commit() {
+            Ok(()) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
+            Err(error) => add(Grade::Bad, "git", format!("nothing can be committed: {error}")),
+        },
         Err(error) => add(Grade::Note, "git", format!("no commits will be made: {error}")),
     }
     let Some(project) = project else {
@@ -162,6 +166,16 @@ fn examine_plugin(root: &Path, add: &mut impl FnMut(Grade, &'static str, String)
     let is_ours = claude_config::has_our_plugin(root);
     if is_ours {
         add(Grade::Good, "plugin", format!("{PLUGIN} is enabled in Claude Code"));
+    }
+    match codex_config::trust() {
+        Trust::NotInstalled => {}
+        Trust::Given => {
+            add(Grade::Good, "plugin", format!("{PLUGIN} is installed in Codex, hooks trusted"));
+        }
+        Trust::Missing => {
+            let text = format!("Codex does not run the hooks of {PLUGIN}: {HOW_TO_TRUST}");
+            add(Grade::Bad, "plugin", text);
+        }
     }
     if let Some(namesakes) = claude_config::namesakes(root) {
         add(if is_ours { Grade::Bad } else { Grade::Note }, "plugin", namesakes);

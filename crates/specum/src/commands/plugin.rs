@@ -128,7 +128,7 @@ fn warn_about_path() {
 }
 
 fn path(args: &PathArgs) -> anyhow::Result<u8> {
-    let path = plugin::directory()?;
+    let path = plugin::directory(Host::Claude)?;
     let installed = path.join(plugin::FILES[0].0).is_file();
     if args.json {
         print_json(&json!({"path": path, "installed": installed}))?;

@@ -21,12 +21,14 @@ const NO_WORDS: &str = "[no response text]";
 
 pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<String> {
     let session = input.session_id.as_deref().unwrap_or_default();
-    let mut note = Note::of(session).unwrap_or_default();
+    let note = Note::of(session).unwrap_or_default();
     let heard = input.last_message.as_ref().map_or(0, String::len);
     let input = &Input { last_message: last_words(input, &note), ..input.clone() };
     let store = Store::of(spec);
     let state = store.read_state()?;
-    let has_asked = stake(input, spec, &store, state.as_ref().ok()) == Stake::Asked;
+    // In a loop that another program began, whoever is there works on it.
+    let stake = stake(input, spec, &store, state.as_ref().ok());
+    let has_asked = matches!(stake, Stake::Asked | Stake::Unclaimed);
     if has_asked && input.host == Host::Gemini && input.last_message.as_deref() == Some(NO_WORDS) {
         return Some(let_go(note, spec).render());
     }
@@ -51,9 +53,8 @@ pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<Stri
         }
         output => output,
     };
-    if let Output::Block { reason, .. } = &output {
-        note.sent_back = Some(reason.clone());
-        note.heard = heard;
+    if let (Output::Block { reason, .. }, false) = (&output, note.session_id.is_empty()) {
+        let note = Note { sent_back: Some(reason.clone()), heard, ..note };
         if let Err(error) = note.write() {
             log(&error.to_string());
         }
@@ -87,11 +88,7 @@ fn workspace(project: &Project, spec: Spec) -> Option<Workspace> {
 
 /// Judges what was handed in, and opens what is next. Gives the news, a line
 /// each.
-fn judge(
-    workspace: &Workspace,
-    input: &Input,
-    session: &str,
-) -> Result<Vec<String>, AttemptError> {
+fn judge(workspace: &Workspace, input: &Input, session: &str) -> Result<Vec<String>, AttemptError> {
     hand_in(workspace, input, session)?;
     let by = By::Batch(session);
     let mut judged = workspace.judge_finished(by)?.len();

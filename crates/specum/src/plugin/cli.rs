@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{Host, PLUGIN, Scope, directory, place, program_of, remove};
 use crate::claude_config;
+use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::process::{self, Bounds, WhenInterrupted};
 
 /// Far beyond what a host takes for it.
@@ -21,12 +22,9 @@ const BOUNDS: Bounds = Bounds {
     when_interrupted: WhenInterrupted::End,
 };
 
-const TRUST: &str = "codex runs a hook only after you have trusted it: start codex, type /hooks, \
-                     look at the hooks of ralph-specum and trust them";
-
 pub(super) fn install_claude(scope: Scope, program: &str) -> anyhow::Result<Vec<String>> {
     program_of(Host::Claude)?;
-    let files = place(program)?;
+    let files = place(Host::Claude, program)?;
     let scope = scope.name();
     call(Host::Claude, &["plugin", "marketplace", "add", text(&files)?, "--scope", scope])?;
     call(Host::Claude, &["plugin", "install", PLUGIN, "--scope", scope])?;
@@ -42,14 +40,18 @@ pub(super) fn install_claude(scope: Scope, program: &str) -> anyhow::Result<Vec<
 pub(super) fn install_codex(scope: Scope, program: &str) -> anyhow::Result<Vec<String>> {
     for_users_only(scope)?;
     program_of(Host::Codex)?;
-    let files = place(program)?;
+    let files = place(Host::Codex, program)?;
     call(Host::Codex, &["plugin", "marketplace", "add", text(&files)?])?;
     call(Host::Codex, &["plugin", "add", PLUGIN])?;
-    Ok(vec![
-        format!("files in {}", files.display()),
-        format!("installed {PLUGIN}"),
-        TRUST.to_owned(),
-    ])
+    let trust = match codex_config::trust() {
+        Trust::Given => {
+            "its hooks were trusted before; codex asks again if they have changed".into()
+        }
+        Trust::Missing | Trust::NotInstalled => {
+            format!("codex runs a hook only after you have trusted it: {HOW_TO_TRUST}")
+        }
+    };
+    Ok(vec![format!("files in {}", files.display()), format!("installed {PLUGIN}"), trust])
 }
 
 pub(super) fn uninstall_claude(scope: Scope) -> anyhow::Result<Vec<String>> {
@@ -69,7 +71,9 @@ pub(super) fn uninstall_claude(scope: Scope) -> anyhow::Result<Vec<String>> {
         call(Host::Claude, &["plugin", "marketplace", "remove", "specum"])?;
         done.push("removed the marketplace specum".to_owned());
     }
-    remove_if_unused(Host::Codex, knows_our_files(Host::Claude)?, &mut done)?;
+    if !knows_our_files(Host::Claude)? {
+        remove_files(Host::Claude, &mut done)?;
+    }
     Ok(done)
 }
 
@@ -82,7 +86,7 @@ pub(super) fn uninstall_codex(scope: Scope) -> anyhow::Result<Vec<String>> {
         call(Host::Codex, &["plugin", "marketplace", "remove", "specum"])?;
         done.push(format!("uninstalled {PLUGIN} and removed the marketplace specum"));
     }
-    remove_if_unused(Host::Claude, false, &mut done)?;
+    remove_files(Host::Codex, &mut done)?;
     Ok(done)
 }
 
@@ -112,7 +116,7 @@ fn knows_our_files(host: Host) -> anyhow::Result<bool> {
     };
     // Hosts may have followed links.
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let ours = real(&directory()?);
+    let ours = real(&directory(host)?);
     let is_ours = |entry: &Value| {
         let path = entry[key].as_str().map(Path::new);
         entry["name"] == "specum" && path.is_some_and(|path| real(path) == ours)
@@ -120,12 +124,11 @@ fn knows_our_files(host: Host) -> anyhow::Result<bool> {
     Ok(list.as_array().into_iter().flatten().any(is_ours))
 }
 
-/// Deletes the files unless a host still reads them.
-fn remove_if_unused(other: Host, kept: bool, done: &mut Vec<String>) -> anyhow::Result<()> {
-    let other_is_here = process::find_program(other.name()).is_some();
-    let files = directory()?;
-    if files.exists() && !kept && !(other_is_here && knows_our_files(other)?) {
-        remove()?;
+/// Deletes the files.
+fn remove_files(host: Host, done: &mut Vec<String>) -> anyhow::Result<()> {
+    let files = directory(host)?;
+    if files.exists() {
+        remove(host)?;
         done.push(format!("deleted {}", files.display()));
     }
     Ok(())

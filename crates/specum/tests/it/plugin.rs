@@ -21,8 +21,13 @@ fn path_with(directory: &Path) -> std::ffi::OsString {
 
 /// `specum plugin …` with a host's program on PATH.
 pub(crate) fn plugin(world: &World, host: &Path, args: &[&str]) -> Call {
+    with_host_on_path(world, host, &[&["plugin"], args].concat())
+}
+
+/// `specum …` with a host on PATH.
+pub(crate) fn with_host_on_path(world: &World, host: &Path, args: &[&str]) -> Call {
     let mut command = world.command();
-    command.arg("plugin").args(args).env("PATH", path_with(host.parent().unwrap()));
+    command.args(args).env("PATH", path_with(host.parent().unwrap()));
     call(command, b"")
 }
 
@@ -101,7 +106,7 @@ fn gemini_keeps_its_other_settings_and_gets_them_back_byte_for_byte() {
     let settings: Value = serde_json::from_str(&once).unwrap();
     let ours = json!({"hooks": [{
         "type": "command", "name": "specum", "command": format!("{SPECUM} hook stop"),
-        "timeout": 30_000,
+        "timeout": 3_600_000,
     }]});
     assert_eq!(settings["hooks"]["AfterAgent"][1], ours);
     assert_eq!(settings["hooks"]["AfterAgent"][0]["hooks"][0]["name"], "mine");
@@ -343,12 +348,17 @@ fn three_copies_in_claude_code_do_not_count_a_stop_twice() {
 fn two_copies_in_gemini_do_not_count_a_stop_twice() {
     let Some(program) = host::gemini() else { return };
     let world = started(1);
-    let model = OtherModel::start(Api::Gemini, |_| Answer::Say("I stop here.".into()));
+    let model = OtherModel::start(Api::Gemini, |told| match told {
+        Told::Text(text) if text.contains("Begin.") && !text.contains(" · now ") => {
+            Answer::Run("specum next".into())
+        }
+        _ => Answer::Say("I stop here.".into()),
+    });
     host::settle_gemini(world.home());
     plugin(&world, &program, &["install", "--host", "gemini"]).exits(0);
     plugin(&world, &program, &["install", "--host", "gemini", "--scope", "project"]).exits(0);
 
-    let outcome = host::gemini_prompt(&program, &model.url(), world.home(), &world.root, "hello");
+    let outcome = host::gemini_prompt(&program, &model.url(), world.home(), &world.root, "Begin.");
 
     assert!(outcome.succeeded(), "{}", outcome.tail());
     assert_eq!(sent_back(&model), BLOCKS_OF_AN_IDLE_TURN, "{:?}", model.told());
@@ -356,8 +366,7 @@ fn two_copies_in_gemini_do_not_count_a_stop_twice() {
 
 /// How often a hook has sent the model back.
 fn sent_back(model: &OtherModel) -> usize {
-    let by_hook =
-        |told: &&Told| matches!(told, Told::Text(text) if text.contains("Continue spec: demo"));
+    let by_hook = |told: &&Told| matches!(told, Told::Text(text) if text.contains(" · now 1."));
     model.told().iter().filter(by_hook).count()
 }
 
@@ -366,7 +375,8 @@ fn one_task_a_turn(told: &Told) -> Answer {
     let Told::Text(text) = told else {
         return Answer::Say("One task done, so I stop here.".into());
     };
-    match text.rsplit_once("`specum finish ").and_then(|(_, rest)| rest.split('`').next()) {
+    let due = text.split_once(" · now ").or_else(|| text.split_once("Begin with "));
+    match due.and_then(|(_, rest)| rest.split([' ', ':']).next()) {
         Some(id) => Answer::Run(format!(
             "touch done-{id} && printf 'Made the file.\\n\\nTASK_COMPLETE\\n' | specum finish {id}"
         )),
@@ -374,7 +384,7 @@ fn one_task_a_turn(told: &Told) -> Answer {
     }
 }
 
-const PROMPT: &str = "Work the spec. Hand the result of the first task to `specum finish 1.1`.";
+const PROMPT: &str = "Work the spec. Begin with 1.1: make its file.";
 
 /// Five tasks were worked in one prompt, each with its commit.
 fn all_five_are_done(world: &World, model: &OtherModel, tail: &str) {
@@ -385,9 +395,9 @@ fn all_five_are_done(world: &World, model: &OtherModel, tail: &str) {
     let tasks: Vec<&str> = tasks.split_whitespace().collect();
     assert_eq!(tasks, ["1.1", "1.2", "1.3", "1.4", "1.5"], "one commit for each, in order");
     assert_eq!(world.git(&["status", "--porcelain"]), "");
-    let passed = |told: &&Told| matches!(told, Told::Output(text) if text.contains("passed: verified, ticked, commit "));
-    assert_eq!(model.told().iter().filter(passed).count(), 5, "{:?}", model.told());
-    assert_eq!(sent_back(model), 4);
+    let passed = |told: &&Told| matches!(told, Told::Text(text) if text.contains(" passed, "));
+    assert_eq!(model.told().iter().filter(passed).count(), 4, "{:?}", model.told());
+    assert_eq!(sent_back(model), 4, "the last verdict is the person's alone");
 }
 
 #[test]
@@ -397,7 +407,7 @@ fn codex_works_a_whole_spec_in_one_prompt() {
     let model = OtherModel::start(Api::Responses, one_task_a_turn);
     host::settle_codex(world.home(), &model.url());
     let installed = plugin(&world, &program, &["install", "--host", "codex"]);
-    assert!(installed.exits(0).stdout.contains("/hooks"), "{}", installed.stdout);
+    assert!(installed.exits(0).stdout.contains("Trust all and continue"), "{}", installed.stdout);
     plugin(&world, &program, &["install", "--host", "codex"]).exits(0);
 
     let outcome = host::codex_exec(&program, world.home(), &world.root, PROMPT);
@@ -408,7 +418,7 @@ fn codex_works_a_whole_spec_in_one_prompt() {
     plugin(&world, &program, &["uninstall", "--host", "codex"]).exits(0);
     let config = std::fs::read_to_string(world.home().join(".codex/config.toml")).unwrap();
     assert!(config.contains("mock") && !config.contains("specum\""), "{config}");
-    assert!(!world.home().join(".local/state/specum/plugin").exists());
+    assert!(!world.home().join(".local/state/specum/codex-plugin").exists());
 }
 
 #[test]

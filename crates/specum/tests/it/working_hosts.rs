@@ -3,8 +3,6 @@
 //! configuration for its commands. What they hand in is judged, ticked and
 //! committed by the hook at the end of the turn.
 
-use std::path::Path;
-
 use crate::host;
 use crate::other_model::{Answer, Api, OtherModel, Told};
 use crate::plugin;
@@ -23,11 +21,7 @@ fn project(tasks: &str) -> World {
     world
 }
 
-fn plan(count: usize) -> String {
-    (1..=count)
-        .map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `test -f done-1.{n}`\n"))
-        .collect()
-}
+const ONE: &str = "- [ ] 1.1 First\n  - **Verify**: `test -f done-1.1`\n";
 
 /// A group of three and a check at the end.
 const GROUP: &str = "- [ ] 1.1 First\n  - **Verify**: `test -f done-1.1`\n\
@@ -89,4 +83,84 @@ fn a_plan_is_worked_in_the_mode_a_person_starts() {
         assert!(outcome.succeeded(), "{}", outcome.tail());
         is_worked(&world, &model, 5, &outcome.tail());
     }
+}
+
+#[test]
+fn a_question_beside_a_loop_is_answered_and_nothing_else() {
+    for (api, run) in HOSTS {
+        let world = project(GROUP);
+        world.specum(&["implement"]).exits(0);
+        let model = OtherModel::start(api, works);
+        let Some(outcome) = run(&world, &model, "What is the capital of France?") else { continue };
+        assert!(outcome.succeeded(), "{}", outcome.tail());
+        let told = model.told();
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(!world.read("specs/demo/tasks.md").contains("- [x]"));
+        assert!(world.path("specs/demo/.ralph-state.json").exists(), "the loop waits");
+    }
+}
+
+#[test]
+fn commits_go_through_the_hooks_and_ignored_files_of_the_person() {
+    for (api, run) in HOSTS {
+        let world = project(ONE);
+        let identity = std::fs::read_to_string(world.home().join(".gitconfig")).unwrap();
+        let ignore = world.home().join("ignore");
+        std::fs::write(&ignore, "secret.env\n").unwrap();
+        let config = format!("{identity}[core]\n\texcludesFile = {}\n", ignore.display());
+        std::fs::write(world.home().join(".gitconfig"), config).unwrap();
+        world.git_hook("pre-commit", "echo it ran > \"$HOME/hook-ran\"\n");
+        let model = OtherModel::start(api, |told| match works(told) {
+            Answer::Run(command) => Answer::Run(command.replace("touch ", "touch secret.env ")),
+            other => other,
+        });
+        let Some(outcome) = run(&world, &model, "Work on the spec demo.") else { continue };
+        is_worked(&world, &model, 1, &outcome.tail());
+        assert!(world.home().join("hook-ran").exists(), "the hook of the person");
+        let files = world.git(&["show", "--name-only", "--format=", "HEAD"]);
+        assert!(files.contains("done-1.1") && !files.contains("secret.env"), "{files}");
+    }
+}
+
+#[test]
+fn what_is_missing_comes_back_in_the_first_line() {
+    for (api, run) in HOSTS {
+        let world = project(ONE);
+        let model = OtherModel::start(api, |told| match (told, works(told)) {
+            // Forgets its work the first time.
+            (Told::Output(text), Answer::Run(_)) if text.contains("Due: task") => {
+                Answer::Say("TASK_COMPLETE".into())
+            }
+            (_, answer) => answer,
+        });
+        let Some(outcome) = run(&world, &model, "Work on the spec demo.") else { continue };
+        is_worked(&world, &model, 1, &outcome.tail());
+        let told = model.told();
+        let back = told.iter().find_map(|told| match told {
+            Told::Text(text) if text.contains(" · now ") => Some(text.clone()),
+            _ => None,
+        });
+        let back = back.expect("it is sent back");
+        let first = "1.1 failed (1 of 5): `test -f done-1.1` ended with code 1 · now 1.1 First";
+        assert!(back.lines().next().is_some_and(|line| line.ends_with(first)), "{back}");
+        assert!(back.lines().count() <= 8, "{back}");
+    }
+}
+
+#[test]
+fn without_trust_codex_and_specum_say_what_is_missing_and_no_attempt_is_lost() {
+    let Some(program) = host::codex() else { return };
+    let world = project(ONE);
+    let model = OtherModel::start(Api::Responses, works);
+    host::settle_codex(world.home(), &model.url());
+    plugin::plugin(&world, &program, &["install", "--host", "codex"]).exits(0);
+    let prompt = "Work on the spec demo.";
+    host::codex_without_trust(&program, world.home(), &world.root, prompt);
+    let told = model.told();
+    let Some(Told::Output(said)) = told.get(1) else { panic!("{told:#?}") };
+    assert!(said.contains("codex does not run specum's hooks"), "{said}");
+    assert!(said.contains(".git is read-only here, so nothing can be committed"), "{said}");
+    assert!(!world.path("specs/demo/.ralph-state.json").exists(), "nothing was begun");
+    let doctor = plugin::with_host_on_path(&world, &program, &["doctor"]);
+    assert!(doctor.stdout.contains("Codex does not run the hooks"), "{}", doctor.stdout);
 }

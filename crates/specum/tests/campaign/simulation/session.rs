@@ -376,6 +376,7 @@ impl World {
             max_parallel: self.max_parallel,
             stake,
             questions: &questions,
+            news: &[],
         });
         let blocks = matches!(decision.output, Output::Block { .. });
         promise!(!blocks || decision.memory.is_some(), "a block that nobody remembers");

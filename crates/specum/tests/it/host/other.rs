@@ -93,11 +93,32 @@ pub(crate) fn codex_in_its_sandbox(
     project: &Path,
     prompt: &str,
 ) -> OtherOutcome {
+    in_sandbox(program, home, project, &["--dangerously-bypass-hook-trust", prompt])
+}
+
+/// The same for somebody who has not trusted its hooks.
+pub(crate) fn codex_without_trust(
+    program: &Path,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    in_sandbox(program, home, project, &[prompt])
+}
+
+fn in_sandbox(program: &Path, home: &Path, project: &Path, args: &[&str]) -> OtherOutcome {
     let mut command = Command::new(program);
+    // Its sandbox leaves the folder for temporary files open, in which our worlds
+    // are, and it keeps its own helpers out of there.
+    let temporary = home.join("tmp");
+    fs::create_dir_all(&temporary).expect("a new directory");
     command
         .args(["exec", "--json", "--sandbox", "workspace-write"])
-        .args(["--dangerously-bypass-hook-trust", prompt])
+        .args(["-c", "sandbox_workspace_write.exclude_slash_tmp=true"])
+        .args(["-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true"])
+        .args(args)
         .env_clear()
+        .env("TMPDIR", temporary)
         .env("MOCK_KEY", "dummy");
     run(command, home, project)
 }

@@ -17,8 +17,10 @@ fn gemini_says_after_agent_and_prompt_response() {
             "prompt_response": response, "stop_hook_active": active})
     };
     let world = World::with_tasks(TWO);
-    assert!(world.hook("stop", &input(&world, "working", false)).reason().starts_with("Continue"));
-    assert!(world.hook("stop", &input(&world, "working", true)).reason().contains("Stalled (1"));
+    let reason = world.hook("stop", &input(&world, "working", false)).reason();
+    assert!(reason.starts_with("test-spec: 0 of 2 · now 1.1"), "{reason}");
+    let reason = world.hook("stop", &input(&world, "working", true)).reason();
+    assert!(reason.contains("Nothing has moved since your last stop (1 of 2)"), "{reason}");
     let world = done();
     let call = world.hook("stop", &input(&world, "ALL_TASKS_COMPLETE", false));
     assert!(call.silent().stderr.contains("detected"));
@@ -38,7 +40,8 @@ fn codex_sends_its_turn_and_its_own_kind_of_transcript() {
             "model": "m", "permission_mode": "default", "stop_hook_active": false,
             "transcript_path": world.path("rollout.jsonl"), "last_assistant_message": message})
     };
-    assert!(world.hook("stop", &input(Some("working"))).reason().starts_with("Continue"));
+    let reason = world.hook("stop", &input(Some("working"))).reason();
+    assert!(reason.contains(" · run `specum next`"), "{reason}");
     assert!(world.hook("stop", &input(None)).silent().stderr.contains("detected"));
 }
 
