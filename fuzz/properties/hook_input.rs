@@ -59,6 +59,7 @@ fn a_stuck_session_is_let_go(
             max_parallel: 5,
             stake: stop::Stake::Unclaimed,
             questions: &[],
+            news: &[],
         });
         is_portable(&decision.output);
         if !matches!(decision.output, Output::Block { .. }) {

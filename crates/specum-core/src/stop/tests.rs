@@ -59,6 +59,7 @@ impl Stage {
             max_parallel: 5,
             stake: self.stake,
             questions: &[],
+            news: &[],
         });
         if let Some(memory) = &decision.memory {
             self.memory = memory.clone();
