@@ -92,7 +92,7 @@ fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledge
 /// to be told before anything else is begun: a task of it may have used its
 /// attempts.
 pub fn batch_is_over(state: &State, file: &TaskFile<'_>) -> bool {
-    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), is_reviewed: false };
+    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), follows: false };
     loop_.realign();
     let group = loop_.state.parallel_group.as_ref();
     group.is_some_and(|group| !is_under_way(&loop_.state, group, file))
@@ -121,8 +121,8 @@ fn within(unit: Unit, left: u64) -> Unit {
 
 /// Moves the loop one event forward.
 pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
-    let is_reviewed = matches!(event, Event::Follow { .. }) || state.has_reviewed(file.text());
-    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), is_reviewed };
+    let follows = matches!(event, Event::Follow { .. });
+    let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), follows };
     if let Event::Follow { renames, .. } = &event {
         loop_.rename(renames);
     }
@@ -195,8 +195,8 @@ struct Loop<'a> {
     state: State,
     file: &'a TaskFile<'a>,
     effects: Vec<Effect>,
-    /// Whether the plan, as it stands before the event, agrees with the record.
-    is_reviewed: bool,
+    /// Whether the event comes from a review: then the plan agrees with the record.
+    follows: bool,
 }
 
 impl Loop<'_> {
@@ -483,13 +483,20 @@ impl Loop<'_> {
     /// Lets index, total and results follow the file as it will be.
     fn settle(&mut self) {
         let edits = event::edits(&self.effects);
-        let text = TaskEdit::apply_all(&edits, self.file.text());
-        let after = TaskFile::scan(&text);
+        let (text, scanned);
+        let after = if edits.is_empty() {
+            self.file
+        } else {
+            text = TaskEdit::apply_all(&edits, self.file.text());
+            scanned = TaskFile::scan(&text);
+            &scanned
+        };
+        let was_reviewed = self.follows || self.state.has_reviewed(self.file.text());
         let state = &mut self.state;
         state.task_results = std::mem::take(&mut state.task_results)
             .into_iter()
             .filter_map(|(index, result)| {
-                let index = position(&after, index, &result.id)?;
+                let index = position(after, index, &result.id)?;
                 Some((index, result))
             })
             .collect();
@@ -499,8 +506,12 @@ impl Loop<'_> {
         // task that is not on record yet.
         let inserts = edits.iter().any(|edit| matches!(edit, TaskEdit::InsertAfter { .. }));
         if let Some(plan) = &mut state.plan {
-            let is_reviewed = self.is_reviewed && !inserts;
-            *plan = if is_reviewed { Digest::of(&text).hex() } else { String::new() };
+            match was_reviewed && !inserts {
+                // It is the digest already.
+                true if edits.is_empty() && !self.follows => {}
+                true => *plan = Digest::of(after.text()).hex(),
+                false => plan.clear(),
+            }
         }
         let current = plan::current(&after.tasks);
         state.task_index = current.unwrap_or(after.tasks.len());

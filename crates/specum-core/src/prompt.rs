@@ -4,6 +4,7 @@
 //! in. A continuation carries the task that is due and no other, and stays
 //! under two kilobytes beside it.
 
+use crate::hook::Host;
 use crate::line;
 use crate::machine::Due;
 use crate::owner::Holder;
@@ -397,6 +398,7 @@ pub fn capped(cap: u64) -> String {
 
 /// What a session is told of a spec when it starts.
 pub fn session_note(
+    host: Host,
     spec: Spec<'_>,
     state: Option<&State>,
     file: &TaskFile<'_>,
@@ -405,6 +407,7 @@ pub fn session_note(
 ) -> String {
     let done = file.done_count();
     let total = file.tasks.len();
+    let command = if host.works_itself() { "" } else { "/ralph-specum:implement, or " };
     let mut note = format!(
         "specum: the active spec is {} ({}), {done} of {total} tasks done.\n",
         spec.name, spec.path
@@ -420,15 +423,15 @@ pub fn session_note(
                 note.push_str(&waiting(&Due::Paused(state.paused_for.clone())));
                 note.push('\n');
             }
-            note.push_str("Go on with /ralph-specum:implement, or `specum next`.\n");
+            note.push_str(&format!("Go on with {command}`specum next`.\n"));
         }
         Some(state) => note.push_str(&format!(
             "Phase: {}. The tasks are not being executed yet.\n",
             line::head(state.phase.as_str(), 60)
         )),
-        None => note.push_str(
-            "No loop is running. Start one with /ralph-specum:implement, or `specum implement`.\n",
-        ),
+        None => note.push_str(&format!(
+            "No loop is running. Start one with {command}`specum implement`.\n"
+        )),
     }
     note
 }

@@ -375,7 +375,7 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
     let named = PromptSpec { name: &spec.name, path: &spec.shown };
     let scope = Scope::all(project.settings.max_parallel);
     let unit = state.as_ref().map_or(Unit::Complete, |state| machine::unit(state, &file, &scope));
-    Some(prompt::session_note(named, state.as_ref(), &file, &unit, &holder))
+    Some(prompt::session_note(input.host, named, state.as_ref(), &file, &unit, &holder))
 }
 
 /// A session that is resumed has no call under way: its host has ended since.

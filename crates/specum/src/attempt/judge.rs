@@ -182,6 +182,13 @@ impl Workspace {
         // until the commit is made, so that nobody takes the loop for finished
         // in between.
         let _turn = self.store.check_turn()?;
+        // Whoever had the turn before may have judged this very attempt; its check
+        // is not run twice.
+        let journal = self.store.read_journal()?;
+        let now = history::open_attempt(&journal, &History(&journal).key_now(opened));
+        if now.is_none_or(|now| now.attempt != opened.attempt) {
+            return Err(AttemptError::NotOpen(opened.key.id.clone()));
+        }
         let found = self.find(opened, result, None)?;
         self.write_verdict(opened, found, by)
     }

@@ -186,6 +186,9 @@ pub fn without_ticks(
     event: Event,
     unproved: &[TaskKey],
 ) -> Step {
+    if unproved.is_empty() {
+        return machine::step(state, file, event);
+    }
     let edits: Vec<TaskEdit> = unproved.iter().cloned().map(TaskEdit::Untick).collect();
     let text = TaskEdit::apply_all(&edits, file.text());
     let mut step = machine::step(state, &TaskFile::scan(&text), event);

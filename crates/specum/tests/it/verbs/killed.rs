@@ -102,6 +102,25 @@ fn a_loop_is_not_taken_for_finished_while_its_last_commit_is_being_made() {
 }
 
 #[test]
+fn a_second_finish_of_one_attempt_waits_and_checks_nothing() {
+    let check = "echo it >> ../checked; cat ../gate";
+    let world = World::started(&format!("- [ ] 1.1 a\n  - **Verify**: `{check}`\n- [ ] 1.2 b\n"));
+    let place = world.root.with_file_name("gate");
+    fifo(&place);
+    let mut first = finishing(&world);
+    // The check runs: it waits at the gate.
+    let held = gate(&place);
+    let it_waits = Watch::on(&world.path("specs/test-spec/.ralph-check.lock"), WatchFlags::OPEN);
+    let mut second = finishing(&world);
+    it_waits.wait();
+    drop(held);
+    assert!(first.wait().unwrap().success());
+    assert!(!second.wait().unwrap().success(), "it has a verdict already");
+    let checked = std::fs::read_to_string(world.root.with_file_name("checked")).unwrap();
+    assert_eq!(checked, "it\n", "the check ran once");
+}
+
+#[test]
 fn an_interrupted_finish_ends_its_check_and_the_attempt_stays_open() {
     let world = World::started("- [ ] 1.1 a\n  - **Verify**: `cat ../gate`\n");
     let place = world.root.with_file_name("gate");
