@@ -3,9 +3,12 @@
 //! configuration for its commands. What they hand in is judged, ticked and
 //! committed by the hook at the end of the turn.
 
+use std::path::Path;
+
 use crate::host;
 use crate::other_model::{Answer, Api, OtherModel, Told};
 use crate::plugin;
+use crate::terminal::{ENTER, Terminal};
 use crate::world::World;
 
 /// A plan whose owner is known to git by the global configuration alone.
@@ -163,4 +166,42 @@ fn without_trust_codex_and_specum_say_what_is_missing_and_no_attempt_is_lost() {
     assert!(!world.path("specs/demo/.ralph-state.json").exists(), "nothing was begun");
     let doctor = plugin::with_host_on_path(&world, &program, &["doctor"]);
     assert!(doctor.stdout.contains("Codex does not run the hooks"), "{}", doctor.stdout);
+}
+
+/// Codex on a terminal, as a person starts it in a folder they trust.
+fn codex_on_terminal(program: &Path, world: &World) -> Terminal {
+    let config = world.home().join(".codex/config.toml");
+    let root = world.root.canonicalize().unwrap();
+    let trusted = format!(
+        "{}\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n\n[sandbox_workspace_write]\n\
+         exclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n",
+        std::fs::read_to_string(&config).unwrap(),
+        root.display()
+    );
+    std::fs::write(&config, trusted).unwrap();
+    Terminal::start(host::codex_command(program, world.home(), &world.root))
+}
+
+#[test]
+fn a_person_trusts_the_hooks_of_codex_and_sees_each_verdict() {
+    let Some(program) = host::codex() else { return };
+    let world = project(GROUP);
+    let model = OtherModel::start(Api::Responses, works);
+    host::settle_codex(world.home(), &model.url());
+    plugin::plugin(&world, &program, &["install", "--host", "codex"]).exits(0);
+    let mut codex = codex_on_terminal(&program, &world);
+    codex.shows("Hooks need review");
+    codex.shows("3 hooks are new or changed");
+    codex.press("2");
+    codex.press(ENTER);
+    codex.shows("for shortcuts");
+    codex.press("Work on the spec demo.");
+    codex.shows("Work on the spec demo.");
+    codex.press(ENTER);
+    let screen = codex.shows("demo is complete: 5 of 5 tasks are done");
+    assert!(screen.contains("1.1 passed, 1 of 5, "), "{screen}");
+    assert!(screen.contains(" · now 1.2 Second"), "{screen}");
+    let doctor = plugin::with_host_on_path(&world, &program, &["doctor"]);
+    assert!(doctor.stdout.contains("hooks trusted"), "{}", doctor.stdout);
+    is_worked(&world, &model, 5, &screen);
 }

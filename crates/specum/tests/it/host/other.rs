@@ -106,6 +106,16 @@ pub(crate) fn codex_without_trust(
     in_sandbox(program, home, project, &[prompt])
 }
 
+/// `codex` in a project, for a terminal.
+pub(crate) fn codex_command(program: &Path, home: &Path, project: &Path) -> Command {
+    let temporary = home.join("tmp");
+    fs::create_dir_all(&temporary).expect("a new directory");
+    let mut command = Command::new(program);
+    command.env_clear().env("TMPDIR", temporary).env("MOCK_KEY", "dummy");
+    settled(&mut command, home, project);
+    command
+}
+
 fn in_sandbox(program: &Path, home: &Path, project: &Path, args: &[&str]) -> OtherOutcome {
     let mut command = Command::new(program);
     // Its sandbox leaves the folder for temporary files open, in which our worlds
@@ -148,10 +158,15 @@ fn folder_of_specum() -> &'static Path {
 }
 
 fn run(mut command: Command, home: &Path, project: &Path) -> OtherOutcome {
+    settled(&mut command, home, project);
+    OtherOutcome { finished: Running::spawn(command, TIME_LIMIT).wait() }
+}
+
+/// Lets a command see this home and this project, and specum on its PATH.
+fn settled(command: &mut Command, home: &Path, project: &Path) {
     let inherited = env::var_os("PATH").unwrap_or_default();
     let directories =
         [folder_of_specum().to_owned()].into_iter().chain(env::split_paths(&inherited));
     let path = env::join_paths(directories).expect("no PATH entry holds a separator");
     command.current_dir(project).env("HOME", home).env("PATH", path);
-    OtherOutcome { finished: Running::spawn(command, TIME_LIMIT).wait() }
 }
