@@ -85,8 +85,10 @@ impl Input {
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let event = text("hook_event_name").unwrap_or_default();
         let host = match () {
-            // Codex numbers its turns; Gemini CLI tells the time.
+            // Codex numbers its turns, and its transcripts are rollouts; Gemini CLI
+            // tells the time.
             () if value.get("turn_id").is_some() => Host::Codex,
+            () if is_rollout(text("transcript_path").as_deref()) => Host::Codex,
             () if value.get("timestamp").is_some() || event.ends_with("Agent") => Host::Gemini,
             () => Host::Claude,
         };
@@ -116,6 +118,12 @@ impl Input {
             command_args: text("command_args"),
         })
     }
+}
+
+/// Whether a transcript is one of Codex.
+fn is_rollout(path: Option<&str>) -> bool {
+    let name = path.and_then(|path| path.rsplit(['/', '\\']).next());
+    name.is_some_and(|name| name.starts_with("rollout-") && name.ends_with(".jsonl"))
 }
 
 /// Arguments as a person types them behind a command: separated by blanks and

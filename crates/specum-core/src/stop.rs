@@ -7,7 +7,7 @@
 use crate::claim;
 use crate::digest::Digest;
 use crate::guard::{self, Guard, Leave, Memory};
-use crate::hook::{Input, Output};
+use crate::hook::{Host, Input, Output};
 use crate::machine::{self, Due};
 use crate::owner::{Holder, Owner, Process};
 use crate::plan::{Scope, Unit};
@@ -99,7 +99,8 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     let claimed =
         scene.last_message.is_some_and(|text| claim::claims(text, claim::ALL_TASKS_COMPLETE));
     let any_open = scene.tasks.is_some_and(|file| file.open().next().is_some());
-    if claimed && !any_open {
+    // A loop from which a task was removed is not finished, whatever the boxes say.
+    if claimed && !any_open && scene.questions.is_empty() {
         let spec = scene.spec.name;
         return Decision::silent_but(format!(
             "[ralph-specum] ALL_TASKS_COMPLETE detected, spec finished: {spec}"
@@ -275,19 +276,8 @@ impl Scene<'_> {
     }
 
     fn person_is_free(&self) -> Decision {
-        let (done, total) = self.count();
-        let name = self.spec.name;
-        let (goes_on, ends) = match self.input.host.works_itself() {
-            true => (format!("\"Work on the spec {name}\""), "`specum cancel`"),
-            false => ("/ralph-specum:implement".to_owned(), "/ralph-specum:cancel"),
-        };
-        Decision {
-            output: Output::Tell(format!(
-                "specum: the loop of {name} waits, {done} of {total} tasks are done. {goes_on} \
-                 goes on, {ends} ends it."
-            )),
-            ..Decision::silent()
-        }
+        let text = loop_waits(self.input.host, self.spec.name, self.count());
+        Decision { output: Output::Tell(text), ..Decision::silent() }
     }
 
     /// The loop is paused or blocked.
@@ -412,6 +402,18 @@ impl Scene<'_> {
             memory: Some(self.claimed_memory(guard)),
         }
     }
+}
+
+/// What a person is told who is free while a loop waits.
+pub fn loop_waits(host: Host, name: &str, (done, total): (usize, usize)) -> String {
+    let (goes_on, ends) = match host.works_itself() {
+        true => (format!("\"Work on the spec {name}\""), "`specum cancel`"),
+        false => ("/ralph-specum:implement".to_owned(), "/ralph-specum:cancel"),
+    };
+    format!(
+        "specum: the loop of {name} waits, {done} of {total} tasks are done. {goes_on} goes on, \
+         {ends} ends it."
+    )
 }
 
 fn due_task<'t>(state: &State, task: &'t Task) -> DueTask<'t> {

@@ -180,6 +180,16 @@ impl TaskKey {
         TaskKey { id: format!("{GONE}{number}"), title: self.title.clone() }
     }
 
+    /// What a person calls the task: its id, or its title once it is gone and
+    /// its id may be another's.
+    pub fn shown(&self) -> &str {
+        match self.gone() {
+            None => &self.id,
+            Some(_) if self.title.is_empty() => "a removed task",
+            Some(_) => &self.title,
+        }
+    }
+
     /// Which of those that are gone it is, if that is its name.
     pub fn gone(&self) -> Option<usize> {
         self.id.strip_prefix(GONE)?.parse().ok()

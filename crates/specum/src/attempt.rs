@@ -35,7 +35,7 @@ pub use self::error::AttemptError;
 pub use self::history::{Delegation, History, Launched, open_attempt, pending};
 pub use self::judge::{By, Found, Judged};
 pub use self::open::{Announcement, Next, Opened};
-pub(crate) use self::review::{review, take_back};
+pub(crate) use self::review::{checks_on_record, review, take_back};
 pub use self::review::{told, without_ticks};
 use crate::git::{Git, Status};
 use crate::owner;

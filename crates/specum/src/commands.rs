@@ -207,6 +207,13 @@ pub fn run() -> ExitCode {
         Some(Verb::Hook(args)) => return hook::run(&args.event),
     };
     match outcome {
+        // To the host, an exit code would be a broken command: without a terminal
+        // it shows the person nothing at all. The words go to the model instead.
+        Ok(_) if typed == Typed::InSession => ExitCode::SUCCESS,
+        Err(error) if typed == Typed::InSession => match print(refused_in_session(&error)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(exit::FAILED),
+        },
         Ok(code) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::FAILED),
         Err(error) => {
@@ -214,6 +221,11 @@ pub fn run() -> ExitCode {
             ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// What a slash command says that could not do what was asked.
+fn refused_in_session(error: &anyhow::Error) -> String {
+    format!("error: {error:#}\n\nNothing was done. Tell the person what this says, and stop.")
 }
 
 /// The whole command line, for documentation.

@@ -19,10 +19,10 @@ use jiff::Timestamp;
 use serde_json::json;
 use specum_core::claim;
 use specum_core::guard::{Memory, Released};
-use specum_core::hook::Input;
+use specum_core::hook::{Host, Input};
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::machine;
-use specum_core::owner::Asker;
+use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, Spec as PromptSpec};
 use specum_core::state::State;
@@ -51,10 +51,6 @@ pub const EVENTS: [&str; 9] = [
     "post-tool-use-failure",
     "subagent-stop",
 ];
-
-/// What Gemini CLI sets for its hooks. It shows what a hook prints to the person;
-/// the model hears only what comes as JSON.
-const GEMINI_VARIABLE: &str = "GEMINI_SESSION_ID";
 
 /// The longest input worth reading.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
@@ -322,11 +318,13 @@ fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> (Vec<u8>, Vec
     (text, ledger.questions().collect())
 }
 
-/// `session-start`: what the model should know of the active spec.
+/// `session-start`: what the model should know of the active spec, and the person
+/// of a loop that waits.
 fn session_start(input: &Input) -> Option<String> {
     let note = note_on_active_spec(input);
-    let warning = warning_of_namesakes(&input.cwd);
-    if warning.is_none() && std::env::var_os(GEMINI_VARIABLE).is_none() {
+    let told: Vec<String> =
+        [loop_that_waits(input), warning_of_namesakes(&input.cwd)].into_iter().flatten().collect();
+    if told.is_empty() && input.host != Host::Gemini {
         return note;
     }
     let mut answer = json!({});
@@ -334,8 +332,8 @@ fn session_start(input: &Input) -> Option<String> {
         answer["hookSpecificOutput"] =
             json!({"hookEventName": "SessionStart", "additionalContext": note});
     }
-    if let Some(warning) = warning {
-        answer["systemMessage"] = json!(format!("Ralph-specum: {warning}"));
+    if !told.is_empty() {
+        answer["systemMessage"] = json!(told.join("\n"));
     }
     (answer != json!({})).then(|| answer.to_string())
 }
@@ -344,7 +342,25 @@ fn session_start(input: &Input) -> Option<String> {
 /// may take our plugin's place.
 fn warning_of_namesakes(cwd: &str) -> Option<String> {
     session::current()?;
-    claude_config::namesakes(&project_of(cwd)?.root)
+    let warning = claude_config::namesakes(&project_of(cwd)?.root)?;
+    Some(format!("Ralph-specum: {warning}"))
+}
+
+/// That a loop of ours waits which nobody works on, in a line for the person who
+/// opens a session beside it.
+fn loop_that_waits(input: &Input) -> Option<String> {
+    let (_, spec) = active_spec(&input.cwd)?;
+    let store = Store::of(&spec);
+    let state = store.read_state()?.ok()?;
+    let asker = Asker::session_or_person(input.session_id.as_deref());
+    if !is_ours(&store, Some(&state))
+        || owner::holder(&store, Some(&state), asker) != Holder::Nobody
+    {
+        return None;
+    }
+    let tasks = store.read_tasks().ok()??;
+    let file = TaskFile::scan(&tasks);
+    Some(stop::loop_waits(input.host, &spec.name, (file.done_count(), file.tasks.len())))
 }
 
 fn note_on_active_spec(input: &Input) -> Option<String> {

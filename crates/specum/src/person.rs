@@ -24,14 +24,25 @@ pub enum Typed {
     Here,
 }
 
-/// A verb that is a person's was called by nobody who can show to be one.
+/// A verb that is a person's was called without a proof that a person did.
 #[derive(Debug, Error)]
-#[error(
-    "`specum {verb}` is a person's to say. Type /ralph-specum:{verb} in the session, or run it in \
-     a terminal of your own, outside of any agent"
-)]
+#[error("`specum {verb}` is a person's to say. {how} a terminal of your own, outside of any agent")]
 pub struct NotAPerson {
     verb: &'static str,
+    how: String,
+}
+
+impl NotAPerson {
+    fn to_say(verb: &'static str) -> NotAPerson {
+        let how = match session::host() {
+            _ if verb == "run" => "Run it in".into(),
+            Some(host) if host.works_itself() => {
+                format!("Type `specum {verb} …` as a message of its own, or run it in")
+            }
+            _ => format!("Type /ralph-specum:{verb} in the session, or run it in"),
+        };
+        NotAPerson { verb, how }
+    }
 }
 
 /// Refuses a verb that does not come from a person.
@@ -40,7 +51,7 @@ pub fn require(verb: &'static str, typed: Typed) -> Result<(), NotAPerson> {
     if by_command || by_message(verb) || at_a_terminal() {
         Ok(())
     } else {
-        Err(NotAPerson { verb })
+        Err(NotAPerson::to_say(verb))
     }
 }
 

@@ -71,12 +71,16 @@ pub fn forget_typed(session_id: &str) -> Result<(), FileError> {
 }
 
 /// Whether somebody has typed just these words as a whole message. They count
-/// once.
+/// once, or until the next message where a sandbox keeps us from forgetting them.
 pub fn take_typed(session_id: &str, words: &[String]) -> bool {
     let Some(path) = typed_path(session_id) else { return false };
     let kept = files::read(&path, MAX_BYTES).ok();
     let kept: Option<Vec<String>> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    kept.is_some_and(|kept| kept == words) && files::remove(&path).is_ok()
+    let is_typed = kept.is_some_and(|kept| kept == words);
+    if is_typed {
+        let _ = files::remove(&path);
+    }
+    is_typed
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {

@@ -114,6 +114,20 @@ pub struct Start {
     pub max_millis: Option<u64>,
 }
 
+impl Start {
+    /// Whether it lets a loop use more than was agreed before.
+    pub fn raises_a_cap(&self, state: &State) -> bool {
+        fn is_higher<T: PartialOrd>(wanted: Option<T>, agreed: Option<T>) -> bool {
+            wanted.zip(agreed).is_some_and(|(wanted, agreed)| wanted > agreed)
+        }
+        let budget = &state.budget;
+        is_higher(self.max_global_iterations, Some(state.max_global_iterations))
+            || is_higher(self.max_tokens, budget.max_tokens)
+            || is_higher(self.max_cost, budget.max_cost)
+            || is_higher(self.max_millis, budget.max_millis)
+    }
+}
+
 /// What the caller has to do, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {

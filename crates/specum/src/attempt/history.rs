@@ -174,6 +174,16 @@ impl<'a> History<'a> {
         late.flatten().map(String::as_str).collect()
     }
 
+    /// Whether a command of this session has asked for work of this loop.
+    pub fn was_held(self, session: &str) -> bool {
+        let loop_of_now = self.0.iter().rev().take_while(|record| {
+            !matches!(record.entry, Entry::Cancelled | Entry::Completed { .. })
+        });
+        loop_of_now
+            .map(|record| &record.entry)
+            .any(|entry| matches!(entry, Entry::Held { session: by } if by == session))
+    }
+
     /// Whether a loop of ours has begun and not ended.
     pub fn is_under_way(self) -> bool {
         let last = self.0.iter().rev().find(|record| {

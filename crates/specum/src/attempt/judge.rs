@@ -279,6 +279,10 @@ impl Workspace {
             Some(step) => locked.write_step(judged.entry(opened), &step)?,
             None => {}
         }
+        if !judged.fixes.is_empty() {
+            // On record at once: a neighbour that is still at work may edit them.
+            self.tell(&mut review(&self.store, &locked, locked.read()?)?);
+        }
         drop(locked);
         // What an attempt has done that waits for a person stays where it is, and
         // there is a copy. What was put on top of others' work is kept by whoever

@@ -5,14 +5,15 @@
 //! changed or a task that was removed during an attempt waits for a person, and
 //! a tick with nothing behind it is taken back.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use specum_core::journal::{Changes, Entry, StateChange};
-use specum_core::ledger::{Ledger, PlanEdit};
+use specum_core::journal::{Changes, Entry, Record, StateChange};
+use specum_core::ledger::{Change, Ledger, PlanEdit};
 use specum_core::machine::{self, Effect, Event, Step};
 use specum_core::owner::{Asker, Holder};
 use specum_core::state::State;
-use specum_core::tasks::{TaskEdit, TaskFile, TaskKey};
+use specum_core::tasks::{Check, TaskEdit, TaskFile, TaskKey};
 
 use super::{AttemptError, History, Workspace};
 use crate::owner;
@@ -107,9 +108,7 @@ pub(crate) fn review(
         return Ok(reviewed);
     }
     let file = TaskFile::scan(tasks);
-    let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
-    let at_work = History(&journal).at_work();
-    let during = (held || !at_work.is_empty()).then(|| at_work.join(", "));
+    let during = at_work(store, state, &journal);
     let found = reviewed.ledger.review(&file, during.as_deref());
     reviewed.has_changed = !found.edits.is_empty() || found.has_doubles;
     let mut state = state.clone();
@@ -134,6 +133,45 @@ pub(crate) fn review(
     }
     reviewed.unproved = found.unproved;
     Ok(reviewed)
+}
+
+/// The tasks that are being worked on, as a review names them; `None` if nobody
+/// holds the loop.
+fn at_work(store: &Store, state: &State, journal: &[Record]) -> Option<String> {
+    let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
+    let at_work = History(journal).at_work();
+    (held || !at_work.is_empty()).then(|| at_work.join(", "))
+}
+
+/// The checks that count although the plan says otherwise, by the id of the task:
+/// the ones on record of tasks whose check was changed while an attempt was open.
+/// Changes nothing.
+pub(crate) fn checks_on_record(
+    store: &Store,
+    file: &TaskFile<'_>,
+) -> Result<HashMap<String, Check>, StoreError> {
+    let Some(Ok(state)) = store.read_state() else { return Ok(HashMap::new()) };
+    let ledger = store.ledger()?;
+    let journal = store.read_journal()?;
+    if !ledger.has_begun() || !History(&journal).is_under_way() {
+        return Ok(HashMap::new());
+    }
+    let found = ledger.review(file, at_work(store, &state, &journal).as_deref());
+    let changed = found.edits.iter().filter_map(|edit| match edit {
+        PlanEdit::Unconfirmed { task, change: Change::Check(_), .. } => Some(task.id.as_str()),
+        _ => None,
+    });
+    let settled: HashSet<&str> = found.settled().map(|task| task.id.as_str()).collect();
+    let waiting = ledger.tasks().iter().filter(|known| {
+        let asked = known.unconfirmed.as_ref().map(|asked| &asked.change);
+        matches!(asked, Some(Change::Check(_))) && !settled.contains(known.task.id.as_str())
+    });
+    let ids = changed.chain(waiting.map(|known| known.task.id.as_str()));
+    let on_record = ids.filter_map(|id| {
+        let check = Check::of_lines(&ledger.task(id)?.check.0)?;
+        Some((id.to_owned(), check))
+    });
+    Ok(on_record.collect())
 }
 
 /// The tasks about which a person is asked from now on.

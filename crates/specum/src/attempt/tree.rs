@@ -101,8 +101,8 @@ impl Workspace {
     }
 
     /// Records what an executor has changed that had its verdict already, as far
-    /// as that can be told from the work of whoever is at work now: their Files
-    /// are theirs.
+    /// as that can be told from the work of the executor at work now: its Files
+    /// are its own. While none is, everything is late.
     pub fn record_late_work(&self, task: &TaskKey) -> Result<(), AttemptError> {
         let view = self.store.read()?;
         let journal = self.store.read_journal()?;
@@ -116,8 +116,11 @@ impl Workspace {
         let files = self.in_repository(opened.fields().files);
         let mut changed = self.changed_by(opened, &self.tree()?)?;
         let was_empty = changed.is_empty();
-        // Without Files nobody can tell whose it is; that it happened is told.
-        changed.retain(|path| !files.is_empty() && !verify::is_named(&files, path));
+        let calls = History(&journal).calls_at_work();
+        if calls.iter().any(|call| call.task.id == opened.key.id) {
+            // Without Files nothing tells whose it is; that it happened is told.
+            changed.retain(|path| !files.is_empty() && !verify::is_named(&files, path));
+        }
         if !was_empty {
             self.store.lock()?.record(Entry::Late { task: task.clone(), changed })?;
         }

@@ -1,10 +1,12 @@
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use specum_core::check::{self, Severity};
-use specum_core::tasks::{self, TaskFile};
+use specum_core::tasks::{self, Check, Task, TaskFile};
 
 use super::{NotHere, command_json, print, print_json, project, spec};
+use crate::attempt::checks_on_record;
 use crate::exit;
 use crate::files::{self, FileError};
 use crate::process;
@@ -24,14 +26,18 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let Target { path, shown, root } = target(args.spec.as_deref())?;
+    let Target { path, shown, root, store } = target(args.spec.as_deref())?;
     let text = files::read_if_there(&path, 64 * 1024 * 1024)?
         .ok_or_else(|| NotHere(format!("{shown} does not exist; write it, then check again")))?;
     let file = TaskFile::scan(&text);
     let lookup = process::lookup(&root);
     let findings = check::check(&file, &lookup);
+    let on_record = match &store {
+        Some(store) => checks_on_record(store, &file)?,
+        None => HashMap::new(),
+    };
     let checks = file.open().filter_map(|task| {
-        let commands = file.fields(task).verify?.commands(&lookup);
+        let commands = counted_check(&on_record, &file, task)?.commands(&lookup);
         (!commands.is_empty()).then_some((task, commands))
     });
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
@@ -52,7 +58,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     } else {
         for (task, commands) in checks {
             let check = tasks::shown(&commands);
-            print(format!("{shown}:{}: check: {} by {check}", task.line, task.name()))?;
+            let id = task.name();
+            let why = if on_record.contains_key(&id) { WAITS } else { "" };
+            print(format!("{shown}:{}: check: {id} by {check}{why}", task.line))?;
         }
         for finding in &findings {
             let word = word(finding.severity);
@@ -65,6 +73,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print(counts.join(", "))?;
     }
     Ok(if errors == 0 { exit::OK } else { exit::FAILED })
+}
+
+/// Said behind a check that is not the one in the plan.
+const WAITS: &str = ", the check on record: the plan's waits for `specum accept`";
+
+/// The check that will be run for a task: the one on record if the plan's waits
+/// for a person.
+pub(super) fn counted_check(
+    on_record: &HashMap<String, Check>,
+    file: &TaskFile<'_>,
+    task: &Task,
+) -> Option<Check> {
+    on_record.get(&task.name()).cloned().or_else(|| file.fields(task).verify)
 }
 
 fn word(severity: Severity) -> &'static str {
@@ -81,6 +102,8 @@ struct Target {
     shown: String,
     /// Where its commands would be run.
     root: PathBuf,
+    /// The spec's files, if it is the plan of one.
+    store: Option<Store>,
 }
 
 fn target(named: Option<&str>) -> anyhow::Result<Target> {
@@ -91,10 +114,11 @@ fn target(named: Option<&str>) -> anyhow::Result<Target> {
             .map_err(|error| FileError::new("find", Path::new(named), error))?;
         let folder = path.parent().unwrap_or(&path).to_owned();
         let root = project().map_or(folder, |project| project.root);
-        return Ok(Target { path, shown: named.to_owned(), root });
+        return Ok(Target { path, shown: named.to_owned(), root, store: None });
     }
     let project = project()?;
     let spec = spec(&project, named)?;
-    let path = Store::of(&spec).tasks_path();
-    Ok(Target { path, shown: format!("{}/tasks.md", spec.shown), root: spec.root })
+    let store = Store::of(&spec);
+    let (path, shown) = (store.tasks_path(), format!("{}/tasks.md", spec.shown));
+    Ok(Target { path, shown, root: spec.root, store: Some(store) })
 }

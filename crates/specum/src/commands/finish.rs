@@ -95,7 +95,7 @@ pub(super) fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
 
 /// Prints a verdict, and what is next.
 pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
-    let id = &judged.key.id;
+    let id = judged.key.shown();
     if let Some(question) = &judged.question {
         print(format!("{id} waits for you: {question}"))?;
         if let Some(kept) = &judged.kept {

@@ -51,12 +51,24 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let project = project()?;
     warn_of_settings(&project);
     let workspace = Workspace::new(&project, spec(&project, args.spec.as_deref())?)?;
+    let session = session::current();
+    let owner = session.as_deref().map(owner::session);
+    let start = Start {
+        owner,
+        max_task_iterations: args.max_task_iterations.or(project.settings.run.max_task_iterations),
+        max_global_iterations: args.max_global_iterations,
+        recovery_mode: args.recovery_mode.then_some(true),
+        driver: match args.driver {
+            DrivenBy::Hook => Driver::Hook,
+            DrivenBy::RalphLoop => Driver::RalphLoop,
+        },
+        ..Start::default()
+    };
     // Starting again moves a spent cap on, and a higher one is an agent's wish.
     let state = workspace.store.read_state().and_then(Result::ok);
     let lifts_a_cap = state.is_some_and(|state| {
-        let cap = state.max_global_iterations;
-        let raised = args.max_global_iterations.is_some_and(|wanted| wanted > cap);
-        state.global_iteration >= cap || (raised && person::is_an_agents_shell())
+        let is_spent = state.global_iteration >= state.max_global_iterations;
+        is_spent || (start.raises_a_cap(&state) && person::is_an_agents_shell())
     });
     if lifts_a_cap {
         person::require("implement", typed)?;
@@ -67,19 +79,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     if args.driver == DrivenBy::RalphLoop {
         ralph_loop::can_drive(&workspace.spec)?;
     }
-    let session = session::current();
-    let owner = session.as_deref().map(owner::session);
-    let view = workspace.start(Start {
-        owner,
-        max_task_iterations: args.max_task_iterations.or(project.settings.run.max_task_iterations),
-        max_global_iterations: args.max_global_iterations,
-        recovery_mode: args.recovery_mode.then_some(true),
-        driver: match args.driver {
-            DrivenBy::Hook => Driver::Hook,
-            DrivenBy::RalphLoop => Driver::RalphLoop,
-        },
-        ..Start::default()
-    })?;
+    let view = workspace.start(start)?;
     if let Some(session) = &session {
         Note::asked(session, None, &workspace.spec)?;
     }

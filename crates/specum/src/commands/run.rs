@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -10,13 +10,15 @@ use specum_core::plan::{self, Unit};
 use specum_core::run::Patience;
 use specum_core::settings::{self, RunSettings};
 use specum_core::summary::Summary;
-use specum_core::tasks::{self, Command, Lookup, Task, TaskEdit, TaskFile, short_title};
+use specum_core::tasks::{self, Check, Command, Lookup, Task, TaskEdit, TaskFile, short_title};
 
+use super::check::counted_check;
 use super::{
     NotHere, WrongCall, command_json, print, print_json, project, spec, warn, warn_of_settings,
 };
-use crate::attempt::{AttemptError, Workspace};
+use crate::attempt::{AttemptError, Workspace, checks_on_record};
 use crate::exit;
+use crate::person::{self, NotAPerson};
 use crate::process::{self, find_program};
 use crate::report;
 use crate::runner::{self, Options};
@@ -147,6 +149,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         let commands = shell_commands(args, &options, settings);
         return dry_run(&workspace, &options, &commands, args.json);
     }
+    refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
     let mut reporter = report::to_stdout(args.json);
     let outcome = runner::run(&workspace, &options, reporter.as_mut())?;
@@ -303,6 +306,20 @@ fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> any
     Ok(())
 }
 
+/// A cap is a person's to raise: an agent that has used up its own could start a
+/// run with another.
+fn refuse_an_agent_that_raises_caps(
+    workspace: &Workspace,
+    options: &Options,
+) -> Result<(), NotAPerson> {
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let raises = state.is_some_and(|state| options.start.raises_a_cap(&state));
+    match raises && person::is_an_agents_shell() {
+        true => person::require("run", person::Typed::Here),
+        false => Ok(()),
+    }
+}
+
 /// A variable that is almost one of ours was meant to be one.
 fn warn_of_misspelt_variables() {
     const OURS: &str = "SPECUM_";
@@ -345,14 +362,18 @@ fn dry_run(
     let agents: Vec<&str> = options.agents.iter().map(|agent| agent.name()).collect();
     let mut units = Vec::new();
     let lookup = process::lookup(&workspace.spec.root);
+    let on_record = checks_on_record(&workspace.store, &TaskFile::scan(&text))?;
     loop {
         let file = TaskFile::scan(&text);
         let unit = plan::next(&file, &workspace.scope, |_| plan::Readiness::Ready);
         if unit == Unit::Complete {
             break;
         }
-        let rows: Vec<Row> =
-            unit.tasks().iter().map(|&at| Row::of(&file, &file.tasks[at], &lookup)).collect();
+        let rows: Vec<Row> = unit
+            .tasks()
+            .iter()
+            .map(|&at| Row::of(&on_record, &file, &file.tasks[at], &lookup))
+            .collect();
         let ticks: Vec<TaskEdit> =
             unit.tasks().iter().map(|&at| TaskEdit::Tick(file.tasks[at].key())).collect();
         let ticked = TaskEdit::apply_all(&ticks, file.text());
@@ -414,8 +435,13 @@ struct Row {
 }
 
 impl Row {
-    fn of(file: &TaskFile<'_>, task: &Task, lookup: Lookup<'_>) -> Row {
-        let check = file.fields(task).verify.map(|check| check.commands(lookup));
+    fn of(
+        on_record: &HashMap<String, Check>,
+        file: &TaskFile<'_>,
+        task: &Task,
+        lookup: Lookup<'_>,
+    ) -> Row {
+        let check = counted_check(on_record, file, task).map(|check| check.commands(lookup));
         Row { id: task.name(), title: short_title(&task.title), check }
     }
 

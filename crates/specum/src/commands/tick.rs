@@ -38,10 +38,15 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let id = task.name();
     let journal = workspace.store.read_journal()?;
     let holder = owner::holder(&workspace.store, Some(state), Asker::Person);
-    let by_a_run = matches!(holder, Holder::Other(Owner::Runner { .. }))
-        && History(&journal).at_work().contains(&id.as_str());
+    // A session works on it by a call, or, if its shell has asked for work, itself.
+    let works_itself = match &holder {
+        Holder::Other(Owner::Runner { .. }) => true,
+        Holder::Other(Owner::Session { session_id, .. }) => History(&journal).was_held(session_id),
+        Holder::Nobody | Holder::Me => false,
+    };
+    let by_itself = works_itself && History(&journal).at_work().contains(&id.as_str());
     let by_a_call = History(&journal).calls_at_work().iter().any(|call| call.task.id == id);
-    if by_a_run || by_a_call {
+    if by_itself || by_a_call {
         let why = format!("{id} is being worked on; wait for its verdict, or `specum pause` first");
         return Err(NotHere(why).into());
     }

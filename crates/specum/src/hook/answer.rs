@@ -290,7 +290,7 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, Attemp
                 )
             }
             Entry::Waits { task, reasons, .. } => {
-                let (id, reasons) = (&task.id, reasons.join("; "));
+                let (id, reasons) = (task.shown(), reasons.join("; "));
                 (
                     format!("Task {id} waits for a person: {reasons}\nIts work is kept.\n"),
                     format!("{id} waits for you: {reasons}"),

@@ -141,6 +141,13 @@ fn notification(input: &Input, prompt: &str, call: &str) -> Option<String> {
     Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
 }
 
+/// Whether another session's command has started this one: its model writes the
+/// prompt then, and no person does.
+fn is_nested(session: &str) -> bool {
+    let outer = std::env::var("CODEX_SESSION_ID").is_ok_and(|outer| outer != session);
+    outer || ["CODEX_CI", "GEMINI_CLI"].iter().any(|mark| std::env::var_os(mark).is_some())
+}
+
 /// A whole message that is a person's verb, such as `specum tick 1.2`, is that
 /// person's word: the command it leads to finds it here.
 fn keep_typed_verb(session: &str, prompt: &str) {
@@ -149,7 +156,8 @@ fn keep_typed_verb(session: &str, prompt: &str) {
         Some((program, words)) if program == "specum" => words,
         _ => &[],
     };
-    let is_persons = typed.first().is_some_and(|verb| commands::is_persons_verb(verb));
+    let is_persons =
+        !is_nested(session) && typed.first().is_some_and(|verb| commands::is_persons_verb(verb));
     // The next message takes the word back.
     let kept = if is_persons {
         session::keep_typed(session, typed)

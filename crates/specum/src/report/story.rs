@@ -176,7 +176,7 @@ fn said(text: &str) -> String {
 }
 
 fn id(task: &TaskKey) -> String {
-    fit(&clean::one_line(&task.id), 40)
+    fit(&clean::one_line(task.shown()), 40)
 }
 
 fn took(millis: u64) -> String {

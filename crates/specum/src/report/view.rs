@@ -341,7 +341,7 @@ fn lasting(event: &RunEvent, page: Page) -> Vec<String> {
 }
 
 fn title_row(page: Page, (sign, tone): (&str, Tone), task: &TaskKey, facts: &[Part]) -> String {
-    let id = fit(&clean::one_line(&task.id), 12);
+    let id = fit(&clean::one_line(task.shown()), 12);
     let head = [Part::new(format!("{sign} "), tone), Part::new(format!("{id} "), Tone::Strong)];
     page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), facts)
 }
