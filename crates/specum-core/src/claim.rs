@@ -16,6 +16,8 @@ pub const PROMISE: &str = "<promise>ALL_TASKS_COMPLETE</promise>";
 pub const TASK_COMPLETE: &str = "TASK_COMPLETE";
 /// What a qa-engineer says at the end of a check.
 pub const VERIFICATION_PASS: &str = "VERIFICATION_PASS";
+/// What a `qa-engineer` says when a check does not hold.
+pub const VERIFICATION_FAIL: &str = "VERIFICATION_FAIL";
 
 /// How much of the end of a transcript is read: the second time only if the
 /// first held no message.

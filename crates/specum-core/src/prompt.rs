@@ -17,8 +17,10 @@ use crate::verify::Role;
 /// characters whole; a block beyond that is no plan but an accident.
 const MAX_BLOCK: usize = 200_000;
 
-/// The most of a task's block that is shown beside news.
-const MAX_SHOWN_BLOCK: usize = 4_000;
+/// The most lines of a task's block that are shown behind news, and the most
+/// bytes: a person reads them too.
+const MAX_SHOWN_LINES: usize = 10;
+const MAX_SHOWN_BLOCK: usize = 2_000;
 
 /// The most ids a notice names.
 const MAX_NAMED: usize = 10;
@@ -346,14 +348,26 @@ pub fn sent_back(news: &str, task: Option<(&TaskFile<'_>, &Task)>, notice: Notic
         }
     };
     let role = if task.mode() == Mode::Verify { Role::QaEngineer } else { Role::Executor };
+    let block = line::readable(file.block(task));
+    let shown = shown_lines(block.trim_end());
+    let (rest, whole) = match shown.len() < block.trim_end().len() {
+        true => ("\n  …", "the whole task"),
+        false => ("", "its brief"),
+    };
     format!(
-        "{news} · now {id} {}\n{}\n{said}`specum next` prints its brief, with what \
+        "{news} · now {id} {}\n{shown}{rest}\n{said}`specum next` prints {whole}, with what \
          failed before. When done, end your turn with {} on a line of its own; specum judges it \
          then, ticks and commits.\n",
         short_title(&task.title),
-        line::head(line::readable(file.block(task)).trim_end(), MAX_SHOWN_BLOCK),
         role.signal(),
     )
+}
+
+/// The beginning of a block that a person can take in at a glance.
+fn shown_lines(block: &str) -> &str {
+    let mut ends = block.match_indices('\n').map(|(at, _)| at);
+    let end = ends.nth(MAX_SHOWN_LINES - 1).unwrap_or(block.len());
+    line::head(&block[..end], MAX_SHOWN_BLOCK)
 }
 
 /// The agent that plays a role.
@@ -385,15 +399,33 @@ pub fn quick_mode(spec: Spec<'_>, phase: &str, notice: Notice) -> String {
     )
 }
 
+/// How work is started in a host: only Claude Code has the slash commands.
+pub fn implement(host: Host) -> &'static str {
+    if host.works_itself() { "`specum implement`" } else { "/ralph-specum:implement" }
+}
+
+/// How a loop is ended in a host.
+fn cancel(host: Host) -> &'static str {
+    if host.works_itself() { "`specum cancel`" } else { "/ralph-specum:cancel" }
+}
+
 /// The text for a state file that cannot be used.
-pub fn corrupt(spec: Spec<'_>, why: &str) -> String {
+pub fn corrupt(host: Host, spec: Spec<'_>, why: &str) -> String {
     let why = line::head(why, 200);
-    fill(include_str!("../prompts/corrupt.md"), &[("path", spec.path), ("why", why)])
+    let (implement, cancel) = (implement(host), cancel(host));
+    fill(
+        include_str!("../prompts/corrupt.md"),
+        &[("path", spec.path), ("why", why), ("implement", implement), ("cancel", cancel)],
+    )
 }
 
 /// The text for a loop that has used all its attempts.
-pub fn capped(cap: u64) -> String {
-    fill(include_str!("../prompts/capped.md"), &[("cap", &cap.to_string())])
+pub fn capped(host: Host, cap: u64) -> String {
+    let (implement, cancel) = (implement(host), cancel(host));
+    fill(
+        include_str!("../prompts/capped.md"),
+        &[("cap", &cap.to_string()), ("implement", implement), ("cancel", cancel)],
+    )
 }
 
 /// What a session is told of a spec when it starts.

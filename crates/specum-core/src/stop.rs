@@ -190,7 +190,7 @@ impl Scene<'_> {
         guard.blocked_unasked();
         Decision {
             output: Output::Block {
-                reason: prompt::corrupt(self.spec, &why.to_string()),
+                reason: prompt::corrupt(self.input.host, self.spec, &why.to_string()),
                 system_message: "Ralph-specum: corrupt state file".into(),
             },
             stderr: Vec::new(),
@@ -208,7 +208,7 @@ impl Scene<'_> {
         let cap = state.max_global_iterations;
         Decision {
             output: Output::Block {
-                reason: prompt::capped(cap),
+                reason: prompt::capped(self.input.host, cap),
                 system_message: format!("Ralph-specum: max iterations ({cap}) reached"),
             },
             stderr: vec![

@@ -103,13 +103,12 @@ impl Workspace {
     /// that cannot be read is rebuilt from the boxes.
     pub fn start(&self, start: Start) -> Result<View, AttemptError> {
         if let Ok(git) = &self.git {
-            match session::judged_by_hooks() {
-                // The hooks commit, outside of this sandbox.
-                Some(_) => drop(git.exclude_own_files()),
-                None => {
-                    git.refuse_unable_to_commit()?;
-                    git.exclude_own_files()?;
-                }
+            git.refuse_without_identity()?;
+            // Otherwise the hooks commit, outside of the host's sandbox, and see to
+            // our own files there.
+            if session::judged_by_hooks().is_none() {
+                git.refuse_read_only()?;
+                git.exclude_own_files()?;
             }
         }
         self.take_back_ticks()?;
@@ -156,8 +155,12 @@ impl Workspace {
         let running = history::running(state, &view.file(), &journal);
         let mut judged = Vec::new();
         for opened in running {
-            if let Some(result) = History(&journal).reported(&opened) {
-                judged.push(self.judge(&opened, &result, by)?);
+            let Some(result) = History(&journal).reported(&opened) else { continue };
+            match self.judge(&opened, &result, by) {
+                Ok(verdict) => judged.push(verdict),
+                // Another judge was faster with this one.
+                Err(AttemptError::NotOpen(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(judged)

@@ -39,17 +39,35 @@ fn path() -> Option<PathBuf> {
     Some(set.or_else(home)?.join("config.toml"))
 }
 
-/// Its tables are told by their headings, which is all that is asked here.
+/// The hooks without which nothing is judged, as the configuration names them.
+const NEEDED: [&str; 2] = [":stop:", ":user_prompt_submit:"];
+
+/// Its tables are told by their headings, and a plugin that is turned off by the
+/// line that says so, which is all that is asked here.
 fn trust_in(config: &str) -> Trust {
-    let headings = || config.lines().map(str::trim).filter(|line| line.starts_with('['));
-    let plugin = format!("[plugins.\"{PLUGIN}\"]");
-    let of_ours = format!("[hooks.state.\"{PLUGIN}:");
-    if headings().any(|line| line.starts_with(&of_ours) && line.contains(":stop:")) {
-        Trust::Given
-    } else if headings().any(|line| line == plugin) {
-        Trust::Missing
-    } else {
+    let mut tables: Vec<(String, bool)> = Vec::new();
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            let heading = line.split(']').next().unwrap_or_default();
+            tables.push((heading.replace('\'', "\""), true));
+        } else if let (Some((_, is_on)), Some((key, value))) =
+            (tables.last_mut(), line.split_once('='))
+            && key.trim() == "enabled"
+        {
+            *is_on = !value.trim_start().starts_with("false");
+        }
+    }
+    let has = |begins: &str, holds: &str| {
+        let is_it = |heading: &str| heading.starts_with(begins) && heading.contains(holds);
+        tables.iter().any(|(heading, is_on)| *is_on && is_it(heading))
+    };
+    let state = format!("[hooks.state.\"{PLUGIN}:");
+    if !has(&format!("[plugins.\"{PLUGIN}\""), "") {
         Trust::NotInstalled
+    } else if NEEDED.iter().all(|event| has(&state, event)) {
+        Trust::Given
+    } else {
+        Trust::Missing
     }
 }
 
@@ -60,12 +78,23 @@ mod tests {
     #[test]
     fn trust_is_told_by_the_headings() {
         let installed = "[plugins.\"ralph-specum@specum\"]\nenabled = true\n";
-        let trusted = "[hooks.state.\"ralph-specum@specum:hooks/hooks.json:stop:0:0\"]\n\
-                       trusted_hash = \"x\"\n";
+        let trust = |event: &str| {
+            let hook = format!("ralph-specum@specum:hooks/hooks.json:{event}:0:0");
+            format!("[hooks.state.\"{hook}\"]\ntrusted_hash = \"x\"\n")
+        };
+        let (stop, submit) = (trust("stop"), trust("user_prompt_submit"));
+        let trusted = format!("{stop}{submit}");
         assert_eq!(trust_in("model = \"gpt-5\"\n"), Trust::NotInstalled);
         assert_eq!(trust_in(installed), Trust::Missing);
         assert_eq!(trust_in(&format!("{installed}\n{trusted}")), Trust::Given);
         let of_another = trusted.replace("ralph-specum@specum", "other@specum");
         assert_eq!(trust_in(&format!("{installed}\n{of_another}")), Trust::Missing);
+        assert_eq!(trust_in(&format!("{installed}\n{stop}")), Trust::Missing, "half of it");
+        let off = submit.replace("trusted_hash", "enabled = false\ntrusted_hash");
+        assert_eq!(trust_in(&format!("{installed}{stop}{off}")), Trust::Missing, "turned off");
+        let gone = installed.replace("true", "false");
+        assert_eq!(trust_in(&format!("{gone}{trusted}")), Trust::NotInstalled);
+        let by_hand = installed.replace('"', "'").replace("]", "] # mine");
+        assert_eq!(trust_in(&format!("{by_hand}{trusted}")), Trust::Given);
     }
 }

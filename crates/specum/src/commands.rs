@@ -218,9 +218,24 @@ pub fn run() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::FAILED),
         Err(error) => {
             complain(format!("{error:#}"));
+            if let Some(hint) = sandbox_hint(&error) {
+                complain(hint);
+            }
             ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// What to do about a host's sandbox that keeps us from the project's files.
+fn sandbox_hint(error: &anyhow::Error) -> Option<String> {
+    let is_kept_out = format!("{error:#}").contains("Read-only file system");
+    (is_kept_out && session::host() == Some(Host::Codex)).then(|| {
+        let root = project().map_or("the project's root".into(), |p| p.root.display().to_string());
+        format!(
+            "codex lets its commands write only below the folder it was started in, and only with \
+             `--sandbox workspace-write`: start it in {root}"
+        )
+    })
 }
 
 /// What a slash command says that could not do what was asked.
@@ -263,7 +278,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if let Some(AttemptError::OtherBranch { .. }) = attempt {
             return exit::STOPPED;
         }
-        if let Some(AttemptError::Held { .. }) = attempt {
+        if let Some(AttemptError::Held { .. } | AttemptError::HeldByOther { .. }) = attempt {
             return exit::BUSY;
         }
         if let Some(
@@ -477,10 +492,27 @@ fn workspace(named: Option<&str>) -> anyhow::Result<Workspace> {
             (project, spec)
         }
     };
-    let mut workspace = Workspace::new(&project, spec)?;
+    Ok(one_at_a_time(Workspace::new(&project, spec)?))
+}
+
+/// In a host whose own model works, one model does one task after the other.
+fn one_at_a_time(mut workspace: Workspace) -> Workspace {
     if session::host().is_some_and(Host::works_itself) {
-        // One model does one task after the other.
         workspace.scope.max_parallel = 1;
     }
-    Ok(workspace)
+    workspace
+}
+
+/// Refuses a session that asks for work of a spec that another one holds.
+fn refuse_other_sessions(workspace: &Workspace) -> anyhow::Result<()> {
+    let Some(session) = session::of_any_host() else { return Ok(()) };
+    let state = workspace.store.read_state().and_then(Result::ok);
+    let holder = owner::holder(&workspace.store, state.as_ref(), Asker::Session(&session));
+    match holder.other() {
+        Some(other) => {
+            let (spec, by) = (workspace.spec.name.clone(), other.description());
+            Err(AttemptError::HeldByOther { spec, by }.into())
+        }
+        None => Ok(()),
+    }
 }

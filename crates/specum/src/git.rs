@@ -12,7 +12,6 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use specum_core::hook::Host;
 use specum_core::verify::Ended;
 use thiserror::Error;
 
@@ -246,11 +245,19 @@ impl Git {
     /// Refuses if git's own folder cannot be written, as in a host's sandbox.
     pub fn refuse_read_only(&self) -> Result<(), GitError> {
         let folder = self.root.join(".git");
-        // In a linked worktree it is a file that names the folder.
-        if folder.is_dir() && !os::is_writable(&folder) {
-            return Err(GitError::ReadOnly(folder));
+        let folders = match folder.is_dir() {
+            true => vec![folder],
+            // In a linked worktree it is a file that names one folder, and the
+            // objects are in another.
+            false => {
+                let said = self.read(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
+                said.lines().map(|path| self.root.join(path)).collect()
+            }
+        };
+        match folders.into_iter().find(|folder| !os::is_writable(folder)) {
+            Some(folder) => Err(GitError::ReadOnly(folder)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The commits from the first to HEAD, a line each.
@@ -467,8 +474,8 @@ impl Git {
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
             command.env_remove(name);
         }
-        if session::host() == Some(Host::Gemini) {
-            // It keeps the person's configuration from its commands, and with it
+        if std::env::var_os(session::GEMINI_MARK).is_some() {
+            // Gemini CLI keeps the person's configuration from its commands, and with it
             // their name, hooks and ignored files.
             for (name, _) in std::env::vars_os() {
                 if name.to_str().is_some_and(|name| name.starts_with("GIT_CONFIG")) {

@@ -3,7 +3,8 @@
 //! A hook reads JSON on standard input and writes what the host is to hear on
 //! standard output. Whatever goes wrong, it ends with code 0 and nothing on
 //! standard output, so that the host works on as if it were not there. The
-//! Stop hook takes no lock and starts no process, thread or runtime.
+//! Stop hook of Claude Code takes no lock and starts no process, thread or runtime;
+//! that of Codex and Gemini CLI judges ([`end_of_turn`]).
 
 mod agent;
 mod answer;
@@ -170,7 +171,13 @@ pub(crate) fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
 
 /// `stop`: may the agent stop?
 fn stop(input: &Input) -> Option<String> {
-    let Lookup::Loop(project, spec) = lookup(input) else { return None };
+    let (project, spec) = match lookup(input) {
+        Lookup::Loop(project, spec) => (project, spec),
+        Lookup::NoLoop(Some((_, spec))) if input.host.works_itself() => {
+            return end_of_turn::cancelled(input, &spec);
+        }
+        Lookup::NoLoop(_) | Lookup::NotOurs => return None,
+    };
     if input.host.works_itself() {
         return end_of_turn::stop(input, &project, &spec);
     }
@@ -378,9 +385,10 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
         Some(Ok(state)) => Some(state),
         Some(Err(why)) => {
             let shown = &spec.shown;
+            let command = prompt::implement(input.host);
             return Some(format!(
                 "specum: the state of the active spec {} ({shown}/.ralph-state.json) is corrupt: \
-                 {why}.\n/ralph-specum:implement rebuilds it from tasks.md.\n",
+                 {why}.\n{command} rebuilds it from tasks.md.\n",
                 spec.name
             ));
         }

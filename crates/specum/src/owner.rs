@@ -14,6 +14,7 @@ use specum_core::state::State;
 
 use crate::clock;
 use crate::process;
+use crate::session::Note;
 use crate::store::Store;
 
 /// How old a session's record may become before an action of it renews it: often
@@ -53,7 +54,8 @@ pub fn is_gone(store: &Store, owner: &Owner) -> bool {
 /// A session of our host as the owner of a spec, from now on.
 pub fn session(id: &str) -> Owner {
     let seen = Some(clock::now().to_string());
-    Owner::Session { session_id: id.to_owned(), process: process::host(), seen }
+    let process = Note::of(id).and_then(|note| note.process).or_else(process::host);
+    Owner::Session { session_id: id.to_owned(), process, seen }
 }
 
 /// Whether the recorded owner says the same as the `current` one of the same

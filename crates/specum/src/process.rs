@@ -288,6 +288,18 @@ fn host_from(parent: u32, stat: impl Fn(u32) -> Option<os::Stat>) -> Option<Proc
     None
 }
 
+/// The processes above this one, the nearest first.
+pub fn ancestors() -> Vec<Process> {
+    const MOST: usize = 32;
+    let mut found = Vec::new();
+    let mut next = os::parent_of_self();
+    while let Some((pid, stat)) = next.and_then(|pid| Some((pid, os::stat(pid)?))) {
+        found.push(Process { pid, started: stat.started, space: Some(space().clone()) });
+        next = Some(stat.parent).filter(|parent| *parent > 1 && found.len() < MOST);
+    }
+    found
+}
+
 fn start_of(pid: u32) -> Option<String> {
     os::stat(pid).map(|stat| stat.started)
 }

@@ -23,7 +23,7 @@ pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 const CODEX_VARIABLE: &str = "CODEX_SESSION_ID";
 
 /// The variable by which Gemini CLI marks its commands. It tells them no session.
-const GEMINI_MARK: &str = "GEMINI_CLI";
+pub const GEMINI_MARK: &str = "GEMINI_CLI";
 
 /// The longest file of a session worth reading.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -108,6 +108,11 @@ pub struct Note {
     /// What sent the session back last: some hosts put it at the prompt, as if a
     /// person had typed it.
     pub sent_back: Option<String>,
+    /// The host's process as its hooks see it: from inside a sandbox it cannot be
+    /// told.
+    pub process: Option<Process>,
+    /// Whether a person has interrupted the session and typed nothing since.
+    pub interrupted: bool,
     /// How much of the turn's words the last stop has heard: some hosts tell all
     /// of them each time.
     pub heard: usize,
@@ -173,7 +178,7 @@ pub fn of_any_host() -> Option<String> {
     match host()? {
         Host::Claude => current(),
         Host::Codex => std::env::var(CODEX_VARIABLE).ok(),
-        Host::Gemini => session_of(&process::host()?),
+        Host::Gemini => process::ancestors().iter().find_map(session_of),
     }
 }
 

@@ -98,6 +98,8 @@ impl Workspace {
                 (id, CommitRun::Left(left))
             }
             Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
+                // Where nothing can be committed at all, no attempt has failed.
+                git.refuse_unable_to_commit()?;
                 (None, CommitRun::Refused(error.to_string()))
             }
             // Not the attempt's fault: whoever looks next makes the commit, or

@@ -47,6 +47,17 @@ pub enum AttemptError {
         /// Who.
         by: String,
     },
+    /// Another session works on the spec, and this one has asked for its work.
+    #[error(
+        "{spec} is being worked on by {by}. Leave it to that session; or, if the person says so, \
+         `specum implement {spec}` takes it over"
+    )]
+    HeldByOther {
+        /// The spec.
+        spec: String,
+        /// Who.
+        by: String,
+    },
     /// Somebody who does not own the spec has asked.
     #[error("somebody else works {0} by now")]
     NotYours(String),

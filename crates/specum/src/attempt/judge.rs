@@ -175,7 +175,7 @@ impl Workspace {
     pub fn judge(&self, opened: &Opened, result: &str, by: By<'_>) -> Result<Judged, AttemptError> {
         if let Ok(git) = &self.git {
             // No attempt of anybody's: nobody could commit here.
-            git.refuse_read_only()?;
+            git.refuse_unable_to_commit()?;
         }
         self.complete_commits()?;
         // One check at a time: two builds in one tree break each other. Held

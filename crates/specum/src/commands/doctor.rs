@@ -11,12 +11,13 @@ use crate::claude_config;
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::exit;
 use crate::files;
-use crate::git::Git;
+use crate::git::{Git, GitError};
 use crate::owner;
 use crate::plugin::PLUGIN;
 use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
+use crate::session;
 use crate::store::Store;
 
 /// Look at everything specum needs and say what to do next
@@ -106,6 +107,11 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
     match Git::open(&here) {
         Ok(git) => match git.refuse_unable_to_commit() {
             Ok(()) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
+            Err(GitError::ReadOnly(_)) if session::judged_by_hooks().is_some() => add(
+                Grade::Note,
+                "git",
+                "read-only in this sandbox; specum's hooks commit outside of it".into(),
+            ),
             Err(error) => add(Grade::Bad, "git", format!("nothing can be committed: {error}")),
         },
         Err(error) => add(Grade::Note, "git", format!("no commits will be made: {error}")),

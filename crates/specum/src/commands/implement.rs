@@ -4,13 +4,17 @@ use specum_core::owner::{Asker, Owner};
 use specum_core::prompt::{self, Spec};
 use specum_core::state::Driver;
 
-use super::{next, print, print_json, project, spec, switch, warn_of_settings};
+use super::{
+    hold_for_session, next, one_at_a_time, print, print_json, project, spec, switch,
+    warn_of_settings,
+};
 use crate::attempt::{AttemptError, History, Workspace};
+use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::exit;
 use crate::owner;
 use crate::person::{self, Typed};
 use crate::ralph_loop::{self, Dropped, LOOP_FILE};
-use crate::session::{self, Note};
+use crate::session;
 
 /// Start working the tasks of a spec, or go on with them
 ///
@@ -50,9 +54,10 @@ enum DrivenBy {
 pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let project = project()?;
     warn_of_settings(&project);
-    let workspace = Workspace::new(&project, spec(&project, args.spec.as_deref())?)?;
+    let spec = spec(&project, args.spec.as_deref())?;
+    let workspace = one_at_a_time(Workspace::new(&project, spec)?);
     let session = session::current();
-    let owner = session.as_deref().map(owner::session);
+    let owner = session::of_any_host().as_deref().map(owner::session);
     let start = Start {
         owner,
         max_task_iterations: args.max_task_iterations.or(project.settings.run.max_task_iterations),
@@ -80,8 +85,9 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         ralph_loop::can_drive(&workspace.spec)?;
     }
     let view = workspace.start(start)?;
-    if let Some(session) = &session {
-        Note::asked(session, None, &workspace.spec)?;
+    hold_for_session(&workspace)?;
+    if session::host().is_none() && codex_config::trust() == Trust::Missing {
+        super::warn(format!("a session of codex would not be sent back to work: {HOW_TO_TRUST}"));
     }
     // A loop that nobody looks for would end with the first stop.
     let was_active = project.current().is_ok_and(|active| active.as_ref() == Some(&workspace.spec));

@@ -1,11 +1,12 @@
 use serde_json::{Value, json};
+use specum_core::hook::Host;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
 use specum_core::verify::Role;
 
-use super::{hold_for_session, print, print_json, tell_news, workspace};
-use crate::attempt::{By, Next, Opened, Workspace};
+use super::{hold_for_session, print, print_json, refuse_other_sessions, tell_news, workspace};
+use crate::attempt::{By, History, Next, Opened, Workspace};
 use crate::exit;
 use crate::ralph_loop::{self, Dropped};
 use crate::session;
@@ -31,6 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
     workspace.refuse_while_a_run_works()?;
+    refuse_other_sessions(&workspace)?;
     hold_for_session(&workspace)?;
     if session::judged_by_hooks().is_none() {
         // A verdict that a host's time limit cut off.
@@ -66,6 +68,9 @@ fn show_calls(workspace: &Workspace) -> anyhow::Result<u8> {
 /// Prints what is due, for people and models.
 pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
     match workspace.open()? {
+        Next::Work(attempts) if session::host().is_some_and(Host::works_itself) => {
+            show_one(workspace, &attempts)
+        }
         Next::Work(attempts) => {
             for attempt in &attempts {
                 let agent = prompt::agent(attempt.role);
@@ -77,19 +82,7 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
             }
             print("")?;
             for Opened { key, role, .. } in &attempts {
-                let signal = role.signal();
-                let how = match session::judged_by_hooks() {
-                    Some(_) => format!(
-                        "When done, end your turn with {signal} on a line of its own: specum \
-                         judges it then, ticks and commits."
-                    ),
-                    None => format!(
-                        "When done, say {signal} on a line of its own and pipe the result to \
-                         `specum finish {}`.",
-                        key.id
-                    ),
-                };
-                print(how)?;
+                print(how_to_finish(&key.id, role.signal()))?;
             }
             Ok(exit::OK)
         }
@@ -105,6 +98,33 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
             Ok(exit::STOPPED)
         }
     }
+}
+
+/// Prints the brief of one task: a model that works itself does them in turn,
+/// also where a group was opened for several.
+fn show_one(workspace: &Workspace, attempts: &[Opened]) -> anyhow::Result<u8> {
+    let journal = workspace.store.read_journal()?;
+    let is_open = |opened: &&Opened| History(&journal).reported(opened).is_none();
+    let Some(opened) = attempts.iter().find(is_open) else { return Ok(exit::OK) };
+    let id = &opened.key.id;
+    print(format!("\nDue: task {id} (attempt {})\n", opened.attempt))?;
+    print(workspace.brief(opened, false)?.trim_end())?;
+    let signal = opened.role.signal();
+    let how = match session::judged_by_hooks() {
+        Some(_) => format!(
+            "When done, end your turn with {signal} on a line of its own: specum judges it then, \
+             ticks and commits."
+        ),
+        None => how_to_finish(id, signal),
+    };
+    print(format!("\n{how}"))?;
+    Ok(exit::OK)
+}
+
+fn how_to_finish(id: &str, signal: &str) -> String {
+    format!(
+        "When done, say {signal} on a line of its own and pipe the result to `specum finish {id}`."
+    )
 }
 
 /// How a loop that waited is driven again.

@@ -87,9 +87,11 @@ fn happen(
     } else if word == "resumed" {
         let round =
             if was_blocked { " with another round for the task that was blocked" } else { "" };
-        print(format!(
-            "resumed: {name}{round}; go on with `specum run`, /ralph-specum:implement or `specum next`"
-        ))?;
+        let command = match session::host() {
+            Some(host) if host.works_itself() => "",
+            _ => "`specum run`, /ralph-specum:implement or ",
+        };
+        print(format!("resumed: {name}{round}; go on with {command}`specum next`"))?;
     } else {
         print(format!("paused: {name}; `specum resume` goes on"))?;
     }

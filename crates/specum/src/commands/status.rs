@@ -107,7 +107,8 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
                     "attempts",
                     format!(
                         "{} of {} for this task, iteration {} of {}",
-                        state.task_iteration,
+                        // Behind the last one no other is made.
+                        state.task_iteration.min(state.max_task_iterations),
                         state.max_task_iterations,
                         state.global_iteration,
                         state.max_global_iterations

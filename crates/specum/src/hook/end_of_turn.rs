@@ -1,120 +1,236 @@
 //! The end of a turn in a host whose own model does the work: Codex, Gemini CLI.
 //!
 //! Their commands run in a sandbox, or without the person's git configuration;
-//! their hooks do not. So what the model hands in is only recorded by its
-//! commands, and judged, ticked and committed here. The model that ends its turn
-//! with the signal of its task has handed in what it says.
+//! their hooks do not. So a command of the model only records what it hands in,
+//! and this hook judges, ticks and commits it. A model that ends its turn with the
+//! signal of its task has handed in what it says.
+//!
+//! The session that asked for work holds the spec from here on: this hook sees the
+//! host's process and may write outside the project, which a sandboxed command may
+//! not.
 
 use specum_core::claim;
 use specum_core::hook::{Host, Input, Output};
+use specum_core::journal::Entry;
+use specum_core::line;
+use specum_core::machine::{self, Event};
+use specum_core::owner::Asker;
 use specum_core::prompt;
 use specum_core::stop::Stake;
+use specum_core::verify::Role;
 
-use super::{answer, decided, log, stake};
-use crate::attempt::{AttemptError, By, History, Next, Workspace};
+use super::{answer, decided, is_ours, log, stake};
+use crate::attempt::{AttemptError, By, History, Next, Opened, Workspace};
+use crate::owner;
+use crate::process;
 use crate::project::{Project, Spec};
 use crate::session::{Note, Turn};
 use crate::store::Store;
 
-/// What Gemini CLI tells when a person has interrupted the model.
+/// What Gemini CLI sends when nothing was said in the turn.
 const NO_WORDS: &str = "[no response text]";
+/// How much of a result is kept: the end, where the signal stands.
+const KEPT_RESULT: usize = 64 * 1024;
+/// How much of one piece of news stands in the line that the person sees.
+const MAX_NEWS: usize = 300;
 
 pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<String> {
+    // A check that runs when the host ends us must not run on.
+    process::clean_up_when_interrupted();
     let session = input.session_id.as_deref().unwrap_or_default();
     let note = Note::of(session).unwrap_or_default();
     let heard = input.last_message.as_ref().map_or(0, String::len);
     let input = &Input { last_message: last_words(input, &note), ..input.clone() };
     let store = Store::of(spec);
-    let state = store.read_state()?;
-    // In a loop that another program began, whoever is there works on it.
-    let stake = stake(input, spec, &store, state.as_ref().ok());
-    let has_asked = matches!(stake, Stake::Asked | Stake::Unclaimed);
-    if has_asked && input.host == Host::Gemini && input.last_message.as_deref() == Some(NO_WORDS) {
-        return Some(let_go(note, spec).render());
+    let state = store.read_state()?.ok();
+    if note.spec == spec.dir
+        && let Some(other) = owner::holder(&store, state.as_ref(), Asker::Session(session)).other()
+    {
+        let text = format!("specum: {} works on {} now", other.description(), spec.name);
+        return leave(note, text);
     }
-    let mut news = Vec::new();
-    if has_asked && let Some(workspace) = workspace(project, spec.clone()) {
-        match judge(&workspace, input, session) {
-            Ok(said) => news = said,
+    let has_asked = match stake(input, spec, &store, state.as_ref()) {
+        // In a loop that another program began, whoever is there works on it.
+        Stake::Asked | Stake::Unclaimed => true,
+        Stake::PersonsTurn => hands_in(&store, input).is_some(),
+        Stake::None => false,
+    };
+    if has_asked && is_interrupted(input, &note) {
+        return let_go(note, input, spec);
+    }
+    let mut judged = Judged::default();
+    if has_asked {
+        let outcome = Workspace::new(project, spec.clone())
+            .and_then(|workspace| judge(workspace, input, session));
+        match outcome {
+            Ok(said) => judged = said,
             // Sent back, the model could do nothing about it.
             Err(error) => return Some(Output::Tell(format!("specum: {error}")).render()),
         }
     }
-    let output = match decided(input, project, spec, &news) {
-        Some(decision) => decision.output,
-        // With the last task the loop has ended.
-        None => Output::Silent,
+    let output = match judged.is_over {
+        true => Output::Silent,
+        false => decided(input, project, spec, &judged.news)
+            .map_or(Output::Silent, |decision| decision.output),
     };
     let output = match output {
-        Output::Silent if !news.is_empty() => Output::Tell(news.join("\n")),
-        Output::Tell(text) if !news.is_empty() => {
-            let told = news.join("\n");
-            Output::Tell(if told.contains(&text) { told } else { format!("{told}\n{text}") })
+        Output::Silent if !judged.news.is_empty() => Output::Tell(judged.news.join("\n")),
+        Output::Tell(text) if !judged.news.is_empty() => {
+            Output::Tell(format!("{}\n{text}", judged.news.join("\n")))
         }
         output => output,
     };
-    if let (Output::Block { reason, .. }, false) = (&output, note.session_id.is_empty()) {
-        let note = Note { sent_back: Some(reason.clone()), heard, ..note };
-        if let Err(error) = note.write() {
-            log(&error.to_string());
-        }
+    if let Output::Block { reason, .. } = &output {
+        remember_block(session, reason, heard);
     }
     Some(output.render())
+}
+
+/// What a session hears whose loop was cancelled under its hands.
+pub(super) fn cancelled(input: &Input, spec: &Spec) -> Option<String> {
+    let note = Note::of(input.session_id.as_deref()?).filter(|note| note.spec == spec.dir)?;
+    let journal = Store::of(spec).read_journal().ok()?;
+    if !History(&journal).was_cancelled() {
+        return None;
+    }
+    leave(note, format!("specum: the loop of {} was cancelled; its plan stays as it is", spec.name))
+}
+
+/// Tells the person once that the session has nothing to do with the spec any more.
+fn leave(note: Note, text: String) -> Option<String> {
+    write(&Note { spec: Default::default(), ..note });
+    Some(Output::Tell(text).render())
+}
+
+fn write(note: &Note) {
+    if note.session_id.is_empty() {
+        return;
+    }
+    if let Err(error) = note.write() {
+        log(&error.to_string());
+    }
+}
+
+/// Remembers what the model was sent back with. The note is read again: a check
+/// may have run for minutes, and the person may have typed meanwhile.
+fn remember_block(session: &str, reason: &str, heard: usize) {
+    if let Some(note) = Note::of(session) {
+        write(&Note { sent_back: Some(reason.to_owned()), heard, ..note });
+    }
 }
 
 /// The model's last message. Gemini CLI tells everything that was said in the
 /// turn, so what an earlier stop has heard is left out.
 fn last_words(input: &Input, note: &Note) -> Option<String> {
     let said = input.last_message.as_deref()?;
-    let new = if input.host == Host::Gemini { said.get(note.heard..) } else { None };
+    let new = match input.host {
+        Host::Gemini if said != NO_WORDS => said.get(note.heard..),
+        _ => None,
+    };
     Some(new.unwrap_or(said).trim().to_owned())
 }
 
-/// A person has interrupted the model: their word is next.
-fn let_go(note: Note, spec: &Spec) -> Output {
-    let id = note.turn.as_ref().map(|turn| turn.id.clone()).unwrap_or_default();
-    let note = Note { turn: Some(Turn::now(id, true)), ..note };
-    if let Err(error) = note.write() {
+/// Whether a person has interrupted the model. Gemini CLI calls the hook then as
+/// at every other end, but no new word has come.
+fn is_interrupted(input: &Input, note: &Note) -> bool {
+    let says_nothing = |said: &str| said == NO_WORDS || said.is_empty();
+    input.host == Host::Gemini
+        && (note.interrupted || input.last_message.as_deref().is_some_and(says_nothing))
+}
+
+/// A person has interrupted the model: their word is next. Until it comes nothing
+/// is judged and nobody is sent back; the host itself may ask the model once more.
+fn let_go(note: Note, input: &Input, spec: &Spec) -> Option<String> {
+    let is_told = note.interrupted;
+    let turn = Some(Turn::now(input.turn_id.clone().unwrap_or_default(), true));
+    write(&Note { turn, interrupted: true, ..note });
+    let text = format!("specum: interrupted; \"Work on the spec {}\" goes on", spec.name);
+    (!is_told).then(|| Output::Tell(text).render())
+}
+
+/// What the end of a turn came to.
+#[derive(Default)]
+struct Judged {
+    /// For the person, and the model's first line.
+    news: Vec<String>,
+    /// Whether the news say all there is to say: the loop is complete or waits.
+    is_over: bool,
+}
+
+/// Judges what was handed in, and opens what is next.
+fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<Judged, AttemptError> {
+    workspace.scope.max_parallel = 1;
+    hold(&workspace, input, session)?;
+    workspace.take_back_ticks()?;
+    if let Some(opened) = hands_in(&workspace.store, input) {
+        let said = input.last_message.as_deref().unwrap_or_default();
+        workspace.report(&opened, line::tail(said, KEPT_RESULT), session)?;
+    }
+    let by = By::Batch(session);
+    let mut count = workspace.judge_finished(by)?.len();
+    count += workspace.judge_reported(by)?.len();
+    let one_line = |text: String| line::head(&text.replace('\n', " "), MAX_NEWS).to_owned();
+    if count == 0 {
+        let news = workspace.take_news().into_iter().map(one_line).collect();
+        return Ok(Judged { news, is_over: false });
+    }
+    let mut news = answer::verdicts(&workspace)?;
+    let is_over = match workspace.open() {
+        Ok(Next::Work(_)) => false,
+        Ok(Next::Complete) => {
+            news.push(workspace.completion()?);
+            true
+        }
+        Ok(Next::Wait(due)) => {
+            news.push(format!("specum: {}: {}", workspace.spec.name, prompt::waiting(&due)));
+            true
+        }
+        // The verdicts are told all the same.
+        Err(error) => {
+            news.push(format!("specum: {error}"));
+            true
+        }
+    };
+    news.extend(workspace.take_news());
+    Ok(Judged { news: news.into_iter().map(one_line).collect(), is_over })
+}
+
+/// Makes the session the owner of the spec, with what only a hook can tell, and
+/// keeps our own files out of the person's view of the repository.
+fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), AttemptError> {
+    let me = owner::session(session);
+    let locked = workspace.store.lock()?;
+    let view = locked.read()?;
+    if let Some(state) = &view.state
+        && is_ours(&workspace.store, Some(state))
+        && !state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(known, &me))
+    {
+        if let Ok(git) = &workspace.git {
+            git.exclude_own_files()?;
+        }
+        let step = machine::step(state, &view.file(), Event::Hold(me));
+        locked.write_step(Entry::Held { session: session.to_owned() }, &step)?;
+    }
+    drop(locked);
+    if let Err(error) = Note::asked(session, input.turn_id.as_deref(), &workspace.spec) {
         log(&error.to_string());
     }
-    Output::Tell(format!("specum: interrupted; \"Work on the spec {}\" goes on", spec.name))
-}
-
-fn workspace(project: &Project, spec: Spec) -> Option<Workspace> {
-    let mut workspace = super::agent::opened(project, spec)?;
-    workspace.scope.max_parallel = 1;
-    Some(workspace)
-}
-
-/// Judges what was handed in, and opens what is next. Gives the news, a line
-/// each.
-fn judge(workspace: &Workspace, input: &Input, session: &str) -> Result<Vec<String>, AttemptError> {
-    hand_in(workspace, input, session)?;
-    let by = By::Batch(session);
-    let mut judged = workspace.judge_finished(by)?.len();
-    judged += workspace.judge_reported(by)?.len();
-    if judged == 0 {
-        return Ok(workspace.take_news());
-    }
-    let mut news = answer::verdicts(workspace)?;
-    match workspace.open()? {
-        Next::Work(_) => {}
-        Next::Complete => news.push(workspace.completion()?),
-        Next::Wait(due) => news.push(prompt::waiting(&due)),
-    }
-    news.extend(workspace.take_news());
-    Ok(news)
-}
-
-/// Takes the model's last words for the result of the task it was working on, if
-/// they say so and nothing else was handed in.
-fn hand_in(workspace: &Workspace, input: &Input, session: &str) -> Result<(), AttemptError> {
-    let Some(said) = input.last_message.as_deref() else { return Ok(()) };
-    let journal = workspace.store.read_journal()?;
-    let open = History(&journal).open_attempts();
-    let [opened] = open.as_slice() else { return Ok(()) };
-    if History(&journal).reported(opened).is_none() && claim::claims(said, opened.role.signal()) {
-        workspace.report(opened, said, session)?;
-    }
     Ok(())
+}
+
+/// The attempt whose result the model's last words are, if they say so: the first
+/// one of the plan that is open and for which nothing was handed in.
+fn hands_in(store: &Store, input: &Input) -> Option<Opened> {
+    let said = input.last_message.as_deref()?;
+    let journal = store.read_journal().ok()?;
+    let view = store.read().ok()?;
+    let file = view.file();
+    let place = |opened: &Opened| file.tasks.iter().position(|task| task.name() == opened.key.id);
+    let open = History(&journal).open_attempts().into_iter();
+    let open = open.filter(|opened| History(&journal).reported(opened).is_none());
+    let open = open.filter_map(|opened| place(&opened).map(|at| (at, opened)));
+    let (_, opened) = open.min_by_key(|(at, _)| *at)?;
+    let is_result = claim::claims(said, opened.role.signal())
+        || (opened.role == Role::QaEngineer && claim::claims(said, claim::VERIFICATION_FAIL));
+    is_result.then_some(opened)
 }

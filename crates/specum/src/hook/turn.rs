@@ -24,6 +24,10 @@ use crate::store::StoreError;
 /// How the host tells that something in the background has ended.
 const NOTIFICATION: &str = "<task-notification>";
 
+/// How a prompt begins that Gemini CLI writes itself, after an answer without a
+/// word.
+const OF_GEMINI_ITSELF: &str = "[System: ";
+
 /// The slash commands that ask for work.
 const ASKING: [&str; 2] = ["/ralph-specum:implement", "/ralph-specum:resume"];
 
@@ -47,11 +51,11 @@ pub(super) fn submit(input: &Input) -> Option<String> {
         }
         None => return None,
     };
-    if input.host == Host::Gemini
-        && let Some(process) = process::host()
-        && let Err(error) = session::keep_session_of(&process, session)
-    {
-        log(&error.to_string());
+    let note = if input.host.works_itself() { at_home(note, input.host) } else { note };
+    if input.host == Host::Gemini && prompt.starts_with(OF_GEMINI_ITSELF) {
+        // The model's next words are all that the next stop hears.
+        remember(&Note { heard: 0, ..note });
+        return None;
     }
     if note.sent_back.as_deref().is_some_and(|ours| ours.trim() == prompt) {
         return None;
@@ -82,8 +86,21 @@ pub(super) fn submit(input: &Input) -> Option<String> {
     {
         log(&error.to_string());
     }
-    remember(&Note { turn: Some(Turn::now(id, !asks)), sent_back: None, heard: 0, ..note });
+    let turn = Some(Turn::now(id, !asks));
+    remember(&Note { turn, sent_back: None, interrupted: false, heard: 0, ..note });
     None
+}
+
+/// A note that knows the host's process, which commands in a sandbox cannot see.
+fn at_home(note: Note, host: Host) -> Note {
+    let Some(process) = process::host() else { return note };
+    // Gemini CLI tells its commands no session; they find it by that process.
+    if host == Host::Gemini
+        && let Err(error) = session::keep_session_of(&process, &note.session_id)
+    {
+        log(&error.to_string());
+    }
+    Note { process: Some(process), ..note }
 }
 
 /// Whether a session holds a spec: the calls of others are not its own to end.

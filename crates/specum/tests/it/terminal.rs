@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -78,6 +79,23 @@ impl Terminal {
     /// Presses keys, which are sent as they are: [`ESCAPE`], `"y"`.
     pub(crate) fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Presses a key until the screen shows what it leads to. A program that asks
+    /// its terminal something throws away what is typed meanwhile.
+    pub(crate) fn press_until(&mut self, keys: &str, text: &str) -> String {
+        const A_WHILE: Duration = Duration::from_millis(500);
+        for _ in 0..PATIENCE.as_millis() / A_WHILE.as_millis() {
+            self.press(keys);
+            let screen = self.shown.lock();
+            let waits = |screen: &mut Screen| !screen.ended && !screen.contents().contains(text);
+            let waited = self.shown.changed.wait_timeout_while(screen, A_WHILE, waits);
+            let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+            if !waited.timed_out() {
+                return screen.contents();
+            }
+        }
+        self.shows(text)
     }
 
     /// The screen as it is now.

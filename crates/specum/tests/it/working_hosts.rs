@@ -192,7 +192,7 @@ fn a_person_trusts_the_hooks_of_codex_and_sees_each_verdict() {
     let mut codex = codex_on_terminal(&program, &world);
     codex.shows("Hooks need review");
     codex.shows("3 hooks are new or changed");
-    codex.press("2");
+    codex.press_until("2", "› 2. Trust all and continue");
     codex.press(ENTER);
     codex.shows("for shortcuts");
     codex.press("Work on the spec demo.");

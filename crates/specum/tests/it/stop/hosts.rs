@@ -19,7 +19,8 @@ fn gemini_says_after_agent_and_prompt_response() {
     let world = World::with_tasks(TWO);
     let reason = world.hook("stop", &input(&world, "working", false)).reason();
     assert!(reason.starts_with("test-spec: 0 of 2 · now 1.1"), "{reason}");
-    let reason = world.hook("stop", &input(&world, "working", true)).reason();
+    // It sends everything that was said in the turn.
+    let reason = world.hook("stop", &input(&world, "working\nworking", true)).reason();
     assert!(reason.contains("Nothing has moved since your last stop (1 of 2)"), "{reason}");
     let world = done();
     let call = world.hook("stop", &input(&world, "ALL_TASKS_COMPLETE", false));
