@@ -446,9 +446,20 @@ fn tell_news(workspace: &Workspace) {
 /// A session whose shell asks for work, or hands it in, works on the spec from
 /// now on, unless somebody else does.
 fn hold_for_session(workspace: &Workspace) -> anyhow::Result<()> {
-    if session::host() == Some(Host::Codex) && session::judged_by_hooks().is_none() {
+    let without_hooks = session::host().filter(|_| session::judged_by_hooks().is_none());
+    let how = match without_hooks {
+        Some(Host::Codex) => Some(("codex", HOW_TO_TRUST)),
+        Some(Host::Gemini) => Some((
+            "gemini",
+            "trust this folder in gemini (/permissions), \
+            and run `specum plugin install --host gemini` in a terminal",
+        )),
+        Some(Host::Claude) | None => None,
+    };
+    if let Some((host, how)) = how {
         warn(format!(
-            "codex does not run specum's hooks, so nothing sends this session back: {HOW_TO_TRUST}"
+            "{host} has not called specum's hooks in this session, so nothing sends it back to \
+             work: {how}"
         ));
     }
     let Some(session) = session::of_any_host() else { return Ok(()) };

@@ -111,6 +111,13 @@ pub enum SpecError {
     },
 }
 
+/// Whether a repository, or a linked worktree of one, begins here. A sandbox may
+/// put an empty `.git` where none is, so that none is made there.
+fn is_repository(dir: &Path) -> bool {
+    let git = dir.join(".git");
+    git.join("HEAD").exists() || fs::metadata(git).is_ok_and(|git| git.is_file() && git.len() > 0)
+}
+
 impl Project {
     /// The project that a directory belongs to: the nearest one upwards that
     /// has the settings file or a specs directory. The walk ends at a `.git`
@@ -122,7 +129,7 @@ impl Project {
             if dir.join(SETTINGS_FILE).is_file() || dir.join(DEFAULT_SPECS_DIR).is_dir() {
                 return Some(Project::at(dir.to_path_buf()));
             }
-            if dir.join(".git").exists() || home.as_deref() == Some(dir) {
+            if is_repository(dir) || home.as_deref() == Some(dir) {
                 break;
             }
         }

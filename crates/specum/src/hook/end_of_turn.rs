@@ -160,6 +160,10 @@ struct Judged {
 /// Judges what was handed in, and opens what is next.
 fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<Judged, AttemptError> {
     workspace.scope.max_parallel = 1;
+    if let Ok(git) = &workspace.git {
+        // The command that began the loop may not have been able to.
+        git.exclude_own_files()?;
+    }
     hold(&workspace, input, session)?;
     workspace.take_back_ticks()?;
     if let Some(opened) = hands_in(&workspace.store, input) {
@@ -195,8 +199,7 @@ fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<Judge
     Ok(Judged { news: news.into_iter().map(one_line).collect(), is_over })
 }
 
-/// Makes the session the owner of the spec, with what only a hook can tell, and
-/// keeps our own files out of the person's view of the repository.
+/// Makes the session the owner of the spec, with what only a hook can tell.
 fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), AttemptError> {
     let me = owner::session(session);
     let locked = workspace.store.lock()?;
@@ -205,9 +208,6 @@ fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), Attem
         && is_ours(&workspace.store, Some(state))
         && !state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(known, &me))
     {
-        if let Ok(git) = &workspace.git {
-            git.exclude_own_files()?;
-        }
         let step = machine::step(state, &view.file(), Event::Hold(me));
         locked.write_step(Entry::Held { session: session.to_owned() }, &step)?;
     }

@@ -28,8 +28,9 @@ pub(crate) use agent::Workplace;
 pub(crate) use claude::{ClaudeRun, Outcome};
 pub(crate) use conversation::Conversation;
 pub(crate) use other::{
-    OtherOutcome, codex_command, codex_exec, codex_in_its_sandbox, codex_without_trust,
-    gemini_prompt, settle_codex, settle_gemini, settle_opencode,
+    OtherOutcome, codex_command, codex_exec, codex_in_background, codex_in_its_sandbox,
+    codex_read_only, codex_without_trust, gemini_command, gemini_prompt, gemini_without_trust,
+    settle_codex, settle_gemini, settle_opencode,
 };
 
 /// An agent host as npm knows it.

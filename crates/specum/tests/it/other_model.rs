@@ -120,11 +120,20 @@ impl OtherModel {
 impl OtherModel {
     /// Blocks until the host has asked this often.
     pub(crate) fn wait_for(&self, requests: usize) {
+        self.wait_until(|told| told.len() >= requests);
+    }
+
+    /// Blocks until the host has given back what a command printed.
+    pub(crate) fn wait_for_output(&self) {
+        self.wait_until(|told| told.iter().any(|told| matches!(told, Told::Output(_))));
+    }
+
+    fn wait_until(&self, is_so: impl Fn(&[Told]) -> bool) {
         let told = self.service.told.lock().unwrap_or_else(PoisonError::into_inner);
         let (told, waited) = self
             .service
             .arrived
-            .wait_timeout_while(told, PATIENCE, |told| told.len() < requests)
+            .wait_timeout_while(told, PATIENCE, |told| !is_so(told))
             .unwrap_or_else(PoisonError::into_inner);
         let count = told.len();
         drop(told);

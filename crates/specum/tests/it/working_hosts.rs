@@ -3,17 +3,25 @@
 //! configuration for its commands. What they hand in is judged, ticked and
 //! committed by the hook at the end of the turn.
 
+mod at_a_terminal;
+mod meddling;
+mod surroundings;
+
 use std::path::Path;
 
 use crate::host;
 use crate::other_model::{Answer, Api, OtherModel, Told};
 use crate::plugin;
-use crate::terminal::{ENTER, Terminal};
 use crate::world::World;
 
 /// A plan whose owner is known to git by the global configuration alone.
 fn project(tasks: &str) -> World {
     let world = World::empty();
+    plan_in(&world, tasks);
+    world
+}
+
+fn plan_in(world: &World, tasks: &str) {
     world.write("specs/demo/tasks.md", tasks);
     world.write("specs/.current-spec", "demo");
     world.git_init();
@@ -21,7 +29,6 @@ fn project(tasks: &str) -> World {
     world.git(&["config", "--unset", "user.email"]);
     let identity = "[user]\n\tname = Ada\n\temail = ada@example.invalid\n";
     std::fs::write(world.home().join(".gitconfig"), identity).unwrap();
-    world
 }
 
 const ONE: &str = "- [ ] 1.1 First\n  - **Verify**: `test -f done-1.1`\n";
@@ -69,12 +76,20 @@ type Host = fn(&World, &OtherModel, &str) -> Option<host::OtherOutcome>;
 const HOSTS: [(Api, Host); 2] = [(Api::Responses, in_codex), (Api::Gemini, in_gemini)];
 
 fn is_worked(world: &World, model: &OtherModel, tasks: usize, tail: &str) {
+    for told in model.told() {
+        let (Told::Text(text) | Told::Output(text)) = &told;
+        for other in ["/ralph-specum:", "Agent tool", "is being worked on by"] {
+            assert!(!text.contains(other), "{other}: {text}");
+        }
+    }
     let plan = world.read("specs/demo/tasks.md");
     assert_eq!(plan.matches("- [x]").count(), tasks, "{:#?}\n{tail}", model.told());
     assert!(!world.path("specs/demo/.ralph-state.json").exists(), "the loop has ended");
     let commits = world.git(&["log", "--reverse", "--format=%an %(trailers:key=Task,valueonly)"]);
-    let authors = commits.lines().filter(|line| line.starts_with("Ada ")).count();
+    let authors = commits.lines().filter(|line| line.starts_with("Ada 1.")).count();
     assert_eq!(authors, tasks, "each in a commit of the person's: {commits}");
+    let left = world.git(&["status", "--porcelain", "--", ".", ":!specs/.current-spec"]);
+    assert_eq!(left, "", "nothing is left over");
 }
 
 #[test]
@@ -161,47 +176,63 @@ fn without_trust_codex_and_specum_say_what_is_missing_and_no_attempt_is_lost() {
     host::codex_without_trust(&program, world.home(), &world.root, prompt);
     let told = model.told();
     let Some(Told::Output(said)) = told.get(1) else { panic!("{told:#?}") };
-    assert!(said.contains("codex does not run specum's hooks"), "{said}");
+    assert!(said.contains("codex has not called specum's hooks"), "{said}");
     assert!(said.contains(".git is read-only here, so nothing can be committed"), "{said}");
     assert!(!world.path("specs/demo/.ralph-state.json").exists(), "nothing was begun");
     let doctor = plugin::with_host_on_path(&world, &program, &["doctor"]);
     assert!(doctor.stdout.contains("Codex does not run the hooks"), "{}", doctor.stdout);
 }
 
-/// Codex on a terminal, as a person starts it in a folder they trust.
-fn codex_on_terminal(program: &Path, world: &World) -> Terminal {
-    let config = world.home().join(".codex/config.toml");
-    let root = world.root.canonicalize().unwrap();
-    let trusted = format!(
-        "{}\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n\n[sandbox_workspace_write]\n\
-         exclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n",
-        std::fs::read_to_string(&config).unwrap(),
-        root.display()
-    );
-    std::fs::write(&config, trusted).unwrap();
-    Terminal::start(host::codex_command(program, world.home(), &world.root))
+#[test]
+fn implement_alone_asks_for_work_and_a_group_is_worked_in_turn() {
+    let group_first = GROUP.replace("1.1 First", "1.1 [P] First");
+    for (api, run) in HOSTS {
+        let world = project(&group_first);
+        let model = OtherModel::start(api, |told| match works(told) {
+            Answer::Run(command) => Answer::Run(command.replace("; specum next", "")),
+            other => other,
+        });
+        let Some(outcome) = run(&world, &model, "Work on the spec demo.") else { continue };
+        is_worked(&world, &model, 5, &outcome.tail());
+        let told = model.told();
+        let Some(Told::Output(brief)) = told.get(1) else { panic!("{told:#?}") };
+        assert!(brief.contains("Due: task 1.1 (attempt 1)"), "{brief}");
+        assert!(!brief.contains("Due: task 1.2"), "one at a time: {brief}");
+        assert!(!brief.contains("Others work in the same tree"), "{brief}");
+    }
 }
 
 #[test]
-fn a_person_trusts_the_hooks_of_codex_and_sees_each_verdict() {
-    let Some(program) = host::codex() else { return };
-    let world = project(GROUP);
-    let model = OtherModel::start(Api::Responses, works);
-    host::settle_codex(world.home(), &model.url());
-    plugin::plugin(&world, &program, &["install", "--host", "codex"]).exits(0);
-    let mut codex = codex_on_terminal(&program, &world);
-    codex.shows("Hooks need review");
-    codex.shows("3 hooks are new or changed");
-    codex.press_until("2", "› 2. Trust all and continue");
-    codex.press(ENTER);
-    codex.shows("for shortcuts");
-    codex.press("Work on the spec demo.");
-    codex.shows("Work on the spec demo.");
-    codex.press(ENTER);
-    let screen = codex.shows("demo is complete: 5 of 5 tasks are done");
-    assert!(screen.contains("1.1 passed, 1 of 5, "), "{screen}");
-    assert!(screen.contains(" · now 1.2 Second"), "{screen}");
-    let doctor = plugin::with_host_on_path(&world, &program, &["doctor"]);
-    assert!(doctor.stdout.contains("hooks trusted"), "{}", doctor.stdout);
-    is_worked(&world, &model, 5, &screen);
+fn a_group_that_was_opened_in_a_terminal_is_worked_in_turn() {
+    for (api, run) in HOSTS {
+        let world = project(&GROUP.replace("1.1 First", "1.1 [P] First"));
+        world.specum(&["implement"]).exits(0);
+        let model = OtherModel::start(api, |told| match works(told) {
+            Answer::Run(command) => Answer::Run(command.replace("specum implement; ", "")),
+            other => other,
+        });
+        let Some(outcome) = run(&world, &model, "Work on the spec demo.") else { continue };
+        is_worked(&world, &model, 5, &outcome.tail());
+    }
+}
+
+#[test]
+fn a_result_that_is_piped_to_finish_is_recorded_and_judged_by_the_hook() {
+    for (api, run) in HOSTS {
+        let world = project(ONE);
+        let model = OtherModel::start(api, |told| match (told, works(told)) {
+            (_, Answer::Run(command)) if command.starts_with("touch") => {
+                Answer::Run(format!("{command}; echo TASK_COMPLETE | specum finish 1.1"))
+            }
+            (Told::Output(text), _) if text.contains("recorded") => Answer::Say("There.".into()),
+            (_, answer) => answer,
+        });
+        let Some(outcome) = run(&world, &model, "Work on the spec demo.") else { continue };
+        is_worked(&world, &model, 1, &outcome.tail());
+        let told = model.told();
+        let recorded = "1.1: the result is recorded. End your turn now";
+        let has_recorded =
+            |told: &Told| matches!(told, Told::Output(text) if text.contains(recorded));
+        assert!(told.iter().any(has_recorded), "{told:#?}");
+    }
 }

@@ -46,7 +46,7 @@ impl World {
         World::at(tempfile::tempdir().expect("a temporary directory"))
     }
 
-    fn at(place: tempfile::TempDir) -> World {
+    pub(crate) fn at(place: tempfile::TempDir) -> World {
         let base = fs::canonicalize(place.path()).expect("it is there");
         let world = World { _place: place, root: base.join("project"), home: base.join("home") };
         fs::create_dir_all(world.root.join("specs")).expect("a new directory");
@@ -247,7 +247,13 @@ impl World {
 
     /// The records of this name in the journal of `test-spec`.
     pub(crate) fn journal(&self, event: &str) -> Vec<Value> {
-        let journal = self.read(JOURNAL);
+        self.journal_of("test-spec", event)
+    }
+
+    /// The same for another spec; none if nobody has worked on it.
+    pub(crate) fn journal_of(&self, spec: &str, event: &str) -> Vec<Value> {
+        let path = self.path(&format!("specs/{spec}/.ralph-journal.jsonl"));
+        let journal = fs::read_to_string(path).unwrap_or_default();
         let record = |line| serde_json::from_str::<Value>(line).expect("a record");
         journal.lines().map(record).filter(|record| record["event"] == event).collect()
     }

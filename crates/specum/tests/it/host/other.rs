@@ -106,6 +106,31 @@ pub(crate) fn codex_without_trust(
     in_sandbox(program, home, project, &[prompt])
 }
 
+/// `codex exec` as it is started without options: nothing can be written.
+pub(crate) fn codex_read_only(
+    program: &Path,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    let mut command = codex_command(program, home, project);
+    command.args(["exec", "--json", "--dangerously-bypass-hook-trust", prompt]);
+    run(command, home, project)
+}
+
+/// `codex exec` in its ordinary mode, which goes on until it is dropped.
+pub(crate) fn codex_in_background(
+    program: &Path,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> Running {
+    let args = ["--dangerously-bypass-hook-trust", prompt];
+    let mut command = sandboxed(program, home, &args);
+    settled(&mut command, home, project);
+    Running::spawn(command, TIME_LIMIT)
+}
+
 /// `codex` in a project, for a terminal.
 pub(crate) fn codex_command(program: &Path, home: &Path, project: &Path) -> Command {
     let temporary = home.join("tmp");
@@ -117,6 +142,10 @@ pub(crate) fn codex_command(program: &Path, home: &Path, project: &Path) -> Comm
 }
 
 fn in_sandbox(program: &Path, home: &Path, project: &Path, args: &[&str]) -> OtherOutcome {
+    run(sandboxed(program, home, args), home, project)
+}
+
+fn sandboxed(program: &Path, home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     // Its sandbox leaves the folder for temporary files open, in which our worlds
     // are, and it keeps its own helpers out of there.
@@ -130,7 +159,7 @@ fn in_sandbox(program: &Path, home: &Path, project: &Path, args: &[&str]) -> Oth
         .env_clear()
         .env("TMPDIR", temporary)
         .env("MOCK_KEY", "dummy");
-    run(command, home, project)
+    command
 }
 
 /// `gemini -p` in a project.
@@ -141,15 +170,43 @@ pub(crate) fn gemini_prompt(
     project: &Path,
     prompt: &str,
 ) -> OtherOutcome {
+    let mut command = gemini(program, url);
+    command
+        .args(["-o", "stream-json", "-y", "-p", prompt])
+        // `--skip-trust` would leave the hooks of the project out.
+        .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    run(command, home, project)
+}
+
+/// The same in a folder that the person has not trusted.
+pub(crate) fn gemini_without_trust(
+    program: &Path,
+    url: &str,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    let mut command = gemini(program, url);
+    command.args(["-o", "stream-json", "-y", "--skip-trust", "-p", prompt]);
+    run(command, home, project)
+}
+
+/// `gemini` in a project, for a terminal.
+pub(crate) fn gemini_command(program: &Path, url: &str, home: &Path, project: &Path) -> Command {
+    let mut command = gemini(program, url);
+    command.arg("-y").env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    settled(&mut command, home, project);
+    command
+}
+
+fn gemini(program: &Path, url: &str) -> Command {
     let mut command = Command::new(program);
     command
-        .args(["-o", "stream-json", "-m", "gemini-2.5-flash", "-y", "-p", prompt])
+        .args(["-m", "gemini-2.5-flash"])
         .env_clear()
         .env("GEMINI_API_KEY", "dummy")
-        // `--skip-trust` would leave the hooks of the project out.
-        .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
         .env("GOOGLE_GEMINI_BASE_URL", url);
-    run(command, home, project)
+    command
 }
 
 /// The model calls `specum` by its name.

@@ -18,7 +18,7 @@ const TAIL_LINES: usize = 40;
 ///
 /// Dropping it without waiting kills the group. Processes that have left the group, such as the
 /// commands of Claude Code's Bash tool, are not reached.
-pub(super) struct Running {
+pub(crate) struct Running {
     child: Child,
     pid: Pid,
     happenings: Receiver<Happening>,
