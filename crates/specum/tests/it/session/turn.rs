@@ -1,8 +1,10 @@
 //! The loop inside one turn of the coordinator, in every host that is supported.
 
-use super::{coordinate, execute, project, run};
+use serde_json::json;
+
+use super::{coordinate, execute, journal, project, run, tasks_in};
 use crate::host;
-use crate::model::Model;
+use crate::model::{Model, Reply};
 
 #[test]
 fn ten_tasks_take_about_eleven_requests_of_the_coordinator() {
@@ -30,5 +32,40 @@ fn ten_tasks_take_about_eleven_requests_of_the_coordinator() {
                 .count(),
             10
         );
+    }
+}
+
+#[test]
+fn a_coordinator_that_enters_a_worktree_goes_on_with_the_loop() {
+    for program in host::claudes() {
+        let world = project("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+        let root = world.root.clone();
+        let model = Model::start(move |request| {
+            if request.is_subagent() {
+                let touch = format!("cd {} && touch done", root.display());
+                return match request.assistant_turns() {
+                    0 => Reply::tool("Bash", json!({"command": touch})),
+                    _ => Reply::text("Made it.\n\nTASK_COMPLETE"),
+                };
+            }
+            match request.assistant_turns() {
+                0 => Reply::tool("EnterWorktree", json!({"name": "elsewhere"})),
+                1 => Reply::tool(
+                    "Agent",
+                    json!({"description": "x", "prompt": "task 1.1", "subagent_type": "ralph-specum:spec-executor"}),
+                ),
+                _ => coordinate(request),
+            }
+        });
+
+        let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
+        assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2"]);
+        assert!(world.path(".claude/worktrees/elsewhere").exists(), "it was there");
+        let committed = world.git(&["log", "main", "--format=", "--name-only"]);
+        assert!(committed.contains("done\n") && !committed.contains("worktrees"), "{committed}");
     }
 }

@@ -173,6 +173,32 @@ fn the_loop_is_found_by_the_session_wherever_its_shell_stands() {
 }
 
 #[test]
+fn a_worktree_that_the_shell_has_entered_changes_nothing_for_the_loop() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t0"));
+    world.git(&["worktree", "add", "--quiet", ".claude/worktrees/other"]);
+    told(&world, "t0", "lost");
+    let cwd = world.path(".claude/worktrees/other");
+    for (id, task) in [("t1", "1.1"), ("t2", "1.2")] {
+        let fields = json!({"cwd": cwd, "tool_use_id": id});
+        let given = given(&calls_with(&world, &fields, &json!({"prompt": format!("task {task}")})));
+        let brief = given["prompt"].as_str().unwrap();
+        assert!(brief.contains(&format!("Work in {}: ", world.root.display())), "{brief}");
+        world.write("a", "");
+        let stopped = world.hook("stop", &json!({"cwd": cwd, "prompt_id": "1"}));
+        assert!(stopped.stdout.contains(&format!("`task {task}`")), "{}", stopped.stdout);
+        ends_with(&world, id, &json!({"cwd": cwd})).silent();
+        let text = told(&world, id, "x");
+        assert!(text.starts_with(&format!("Task {task} passed")), "{text}");
+    }
+    assert!(!world.path(STATE).exists(), "complete");
+    let commits = world.git(&["log", "main", "--format=%(trailers:key=Task,valueonly)"]);
+    assert_eq!(commits.split_whitespace().collect::<Vec<_>>(), ["1.2", "1.1"]);
+    let committed = world.git(&["log", "main", "--format=", "--name-only"]);
+    assert!(!committed.contains("worktrees"), "{committed}");
+}
+
+#[test]
 fn a_command_that_its_verb_would_refuse_is_refused_where_it_can_be_heard() {
     let world = World::planned("- [ ] 1.1 a\n- [ ] 1.1 b\n");
     let types = |name: &str| {
@@ -252,4 +278,26 @@ fn what_an_executor_changes_after_its_verdict_is_in_nobodys_commit() {
     let committed = world.git(&["log", "--format=", "--name-only"]);
     assert!(committed.lines().any(|path| path == "b"), "{committed}");
     assert!(!committed.contains("extra"), "{committed}");
+}
+
+#[test]
+fn what_it_changes_before_the_next_task_is_called_is_in_nobodys_commit_either() {
+    let world = session("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    told(&world, "t1", "x");
+    world.write("extra", "");
+    ends(&world, "t1", "I did more.").silent();
+    assert_eq!(world.journal("late")[0]["changed"], json!(["extra"]));
+    given(&calls(&world, "task 1.2", "t2"));
+    world.write("b", "");
+    ends(&world, "t2", "TASK_COMPLETE").silent();
+    let seen = returns(&world, "t2", &response("x")).system_message();
+    let late = "the executor of 1.1 changed extra after its verdict, which is not committed";
+    assert!(seen.contains(late), "{seen}");
+    let committed = world.git(&["log", "--format=", "--name-only"]);
+    assert!(committed.lines().any(|path| path == "b"), "{committed}");
+    assert!(!committed.contains("extra"), "{committed}");
+    assert!(world.path("extra").exists());
 }
