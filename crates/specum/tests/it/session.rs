@@ -14,7 +14,7 @@ use specum_core::brief::Marker;
 
 use crate::host::{self, ClaudeRun, Outcome};
 use crate::model::{Block, Gate, Model, Reply, Request};
-use crate::world::{SPECUM, World};
+use crate::world::{SPECUM, World, until};
 
 const PLAN: &str = "\
 # Plan
@@ -257,6 +257,47 @@ fn one_command_works_a_whole_spec() {
 }
 
 #[test]
+fn executors_of_a_group_that_tick_their_own_boxes_are_judged_and_committed() {
+    for program in host::claudes() {
+        let group: String = (1..=3)
+            .map(|n| format!("- [ ] 1.{n} [P] Task {n}\n  - **Files**: done-1.{n}\n  - **Verify**: `test -f done-1.{n}`\n"))
+            .collect();
+        let world = project(&group);
+        let together = Gate::new(3);
+        let model = Model::start(move |request| {
+            let id = task_of(request);
+            match (request.is_subagent(), request.assistant_turns()) {
+                (false, _) => coordinate(request),
+                (true, 0) => {
+                    together.arrive();
+                    let tick =
+                        format!("sed -i 's/^- \\[ \\] {id} /- [x] {id} /' specs/demo/tasks.md");
+                    bash(&format!("touch done-{id} && {tick}")).after(&together)
+                }
+                (true, _) => Reply::text("Made it, and ticked it.\n\nTASK_COMPLETE"),
+            }
+        });
+
+        let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        let mut passed = tasks_in(&journal, "passed");
+        passed.sort();
+        assert_eq!(passed, ["1.1", "1.2", "1.3"]);
+        for n in 1..=3 {
+            let task = format!("Task: 1.{n}$");
+            let files = world.git(&["log", "--grep", &task, "--format=", "--name-only"]);
+            assert!(files.starts_with(&format!("done-1.{n}\n")), "{files}");
+            assert_eq!(files.matches("done-").count(), 1, "{files}");
+        }
+        assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), "4\n");
+        assert_eq!(world.git(&["status", "--porcelain"]), "");
+        assert!(!world.path("specs/demo/.ralph-state.json").exists());
+    }
+}
+
+#[test]
 fn a_failed_task_of_a_group_alone_is_tried_again() {
     for program in host::claudes() {
         let world = project(
@@ -432,8 +473,9 @@ fn killed_in_a_batch(second_life: Life) {
 
         let run = || claude(&program, &world, &model, "/ralph-specum:implement").home(home.path());
         let first = run().spawn();
-        // The command of 1.2 runs: it has opened the gate.
+        // The command of 1.2 runs: it has opened the gate. 1.1 has ended.
         let held = std::fs::File::options().write(true).open(&gate).unwrap();
+        until("1.1 reports", || tasks_in(&journal(&world), "reported") == ["1.1"]);
         let session = model.requests()[0].session_id().unwrap().to_owned();
         rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
         first.wait();
@@ -450,6 +492,9 @@ fn killed_in_a_batch(second_life: Life) {
         let mut passed = tasks_in(&journal, "passed");
         passed.sort();
         assert_eq!(passed, ["1.1", "1.2", "1.3"], "nothing lost, nothing done twice");
+        let begun = tasks_in(&journal, "delegated");
+        let of_first = begun.iter().filter(|task| *task == "1.1").count();
+        assert_eq!(of_first, 1, "what has ended is not worked again: {begun:?}");
         let tasks = world.git(&["log", "--format=%(trailers:key=Task,valueonly)"]);
         assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
         assert_eq!(world.git(&["status", "--porcelain"]), "");

@@ -249,6 +249,9 @@ fn a_coordinator_that_ticks_the_box_that_is_due_is_sent_back() {
     let stopped = world.hook("stop", &json!({"prompt_id": "1"})).exits(0).json();
     let context = stopped["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     assert!(context.contains("`task 1.1`"), "{stopped}");
+    let ticks = "box 1.1 was ticked without a verdict and counts as open";
+    assert!(context.contains(ticks), "{stopped}");
+    assert!(stopped["systemMessage"].as_str().unwrap().contains(ticks), "{stopped}");
     given(&calls(&world, "task 1.1", "toolu_2"));
     assert_eq!(world.read(TASKS), PLAN);
     assert_eq!(world.journal("unticked")[0]["tasks"], json!(["1.1"]));
