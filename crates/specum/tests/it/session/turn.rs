@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{coordinate, execute, journal, project, run, tasks_in};
+use super::{bash, coordinate, execute, journal, project, run, task_of, tasks_in};
 use crate::host;
-use crate::model::{Model, Reply};
+use crate::model::{Gate, Model, Reply};
 
 #[test]
 fn ten_tasks_take_about_eleven_requests_of_the_coordinator() {
@@ -67,5 +67,46 @@ fn a_coordinator_that_enters_a_worktree_goes_on_with_the_loop() {
         assert!(world.path(".claude/worktrees/elsewhere").exists(), "it was there");
         let committed = world.git(&["log", "main", "--format=", "--name-only"]);
         assert!(committed.contains("done\n") && !committed.contains("worktrees"), "{committed}");
+    }
+}
+
+#[test]
+fn executors_of_a_group_that_tick_their_own_boxes_are_judged_and_committed() {
+    for program in host::claudes() {
+        let group: String = (1..=3)
+            .map(|n| format!("- [ ] 1.{n} [P] Task {n}\n  - **Files**: done-1.{n}\n  - **Verify**: `test -f done-1.{n}`\n"))
+            .collect();
+        let world = project(&group);
+        let together = Gate::new(3);
+        let model = Model::start(move |request| {
+            let id = task_of(request);
+            match (request.is_subagent(), request.assistant_turns()) {
+                (false, _) => coordinate(request),
+                (true, 0) => {
+                    together.arrive();
+                    let tick =
+                        format!("sed -i 's/^- \\[ \\] {id} /- [x] {id} /' specs/demo/tasks.md");
+                    bash(&format!("touch done-{id} && {tick}")).after(&together)
+                }
+                (true, _) => Reply::text("Made it, and ticked it.\n\nTASK_COMPLETE"),
+            }
+        });
+
+        let outcome = run(&program, &world, &model, "/ralph-specum:implement");
+
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        let journal = journal(&world);
+        let mut passed = tasks_in(&journal, "passed");
+        passed.sort();
+        assert_eq!(passed, ["1.1", "1.2", "1.3"]);
+        for n in 1..=3 {
+            let task = format!("Task: 1.{n}$");
+            let files = world.git(&["log", "--grep", &task, "--format=", "--name-only"]);
+            assert!(files.starts_with(&format!("done-1.{n}\n")), "{files}");
+            assert_eq!(files.matches("done-").count(), 1, "{files}");
+        }
+        assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), "4\n");
+        assert_eq!(world.git(&["status", "--porcelain"]), "");
+        assert!(!world.path("specs/demo/.ralph-state.json").exists());
     }
 }

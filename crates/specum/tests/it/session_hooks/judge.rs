@@ -258,6 +258,34 @@ fn a_coordinator_that_ticks_the_box_that_is_due_is_sent_back() {
 }
 
 #[test]
+fn a_fix_task_is_on_record_as_soon_as_it_is_inserted() {
+    // Inserted with the failure of the last of the group, or with the pass of it.
+    for (made, fix, check) in [("a", "1.2.1", "`test -f b`"), ("b", "1.1.1", "`test -f a`")] {
+        let world = World::planned(GROUP);
+        let recovery = ["implement", "--recovery-mode", "--max-task-iterations", "1"];
+        world.in_session(&recovery).exits(0);
+        for id in ["1.1", "1.2"] {
+            given(&calls(&world, &format!("task {id}"), id));
+        }
+        world.write(made, "");
+        for id in ["1.1", "1.2"] {
+            ends(&world, id, "TASK_COMPLETE").silent();
+        }
+        let tasks = world.read(TASKS);
+        let (head, block) = tasks.split_once(&format!("- [ ] {fix} ")).expect("a fix task");
+        // An executor that works on after its verdict weakens it.
+        let verify = format!("**Verify**: {check}");
+        let weak = block.replacen(&verify, "**Verify**: `true`", 1);
+        assert_ne!(weak, block, "{tasks}");
+        world.write(TASKS, format!("{head}- [ ] {fix} {weak}"));
+        let seen = returns(&world, "1.2", &response("x")).system_message();
+        let question =
+            format!("the check of {fix} was changed while the loop was at work: {check}");
+        assert!(seen.contains(&question), "{seen}");
+    }
+}
+
+#[test]
 fn the_story_says_that_a_task_waits_for_others_only_where_there_are_others() {
     let reports = |world: &World| {
         let story = world.specum(&["log"]).exits(0).stdout.clone();
