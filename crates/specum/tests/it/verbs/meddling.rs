@@ -114,6 +114,28 @@ fn check_and_dry_run_show_the_check_on_record_while_another_one_waits() {
 }
 
 #[test]
+fn a_fix_task_that_comes_with_the_end_of_a_group_is_on_record() {
+    let world = World::planned("- [ ] 1.1 [P] a\n  - **Verify**: `test -f a`\n- [ ] 1.2 [P] b\n");
+    world.specum(&["implement", "--recovery-mode", "--max-task-iterations", "1"]).exits(0);
+    world.finish("1.1", "TASK_COMPLETE").exits(1);
+    // Nothing is left of the group, and that is found by whoever asks next.
+    world.person(&["tick", "1.2"]);
+    let due = world.specum(&["next"]);
+    assert!(due.exits(0).stdout.contains("Due: task 1.1.1"), "{}", due.stdout);
+    let (head, fix) = {
+        let tasks = world.read(TASKS);
+        let (head, fix) = tasks.split_once("- [ ] 1.1.1 ").expect("a fix task");
+        (head.to_owned(), fix.replacen("**Verify**: `test -f a`", "**Verify**: `true`", 1))
+    };
+    world.write(TASKS, format!("{head}- [ ] 1.1.1 {fix}"));
+    let call = world.finish("1.1.1", "TASK_COMPLETE");
+    let question = "the check of 1.1.1 was changed while 1.1.1 was being worked on";
+    assert!(call.exits(6).stdout.contains(question), "{}", call.stdout);
+    assert!(!call.stdout.contains("Due: task"), "and it is not due: {}", call.stdout);
+    assert!(world.specum(&["next"]).exits(6).stdout.contains(question));
+}
+
+#[test]
 fn a_step_that_an_executor_ticks_costs_nothing() {
     let plan =
         "- [ ] 1.1 a\n  - [ ] first\n  - [ ] second\n  - **Verify**: `test -f a`\n- [ ] 1.2 b\n";
