@@ -199,6 +199,43 @@ fn a_worktree_that_the_shell_has_entered_changes_nothing_for_the_loop() {
 }
 
 #[test]
+fn a_session_that_calls_a_plan_complete_from_which_a_task_was_removed_is_not_believed() {
+    let world = session("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write(TASKS, "- [ ] 1.1 a\n");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    told(&world, "t1", "x");
+    assert_eq!(world.read(TASKS), "- [x] 1.1 a\n", "every box is ticked");
+    let claims = json!({"prompt_id": "1", "last_assistant_message": "ALL_TASKS_COMPLETE"});
+    let line = world.hook("stop", &claims).tells();
+    let waits = "specum waits for you: task 1.2 (b) was removed while 1.1 was being worked on";
+    assert!(line.contains(waits) && line.contains("`specum accept 1.2`"), "{line}");
+    assert!(world.path(STATE).exists() && world.journal("completed").is_empty());
+}
+
+#[test]
+fn a_session_that_opens_where_a_loop_waits_hears_so_unless_somebody_holds_it() {
+    let world = session(PLAN);
+    let starts = |session: &str| {
+        let fields =
+            json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
+        world.hook("session-start", &fields)
+    };
+    let held = starts("new");
+    assert!(held.exits(0).stdout.starts_with("specum: the active spec is test-spec"), "no JSON");
+    assert!(!held.stdout.contains("waits"), "{}", held.stdout);
+    world.hook("session-end", &json!({"reason": "other"})).silent();
+    let answer = starts("new").exits(0).json();
+    let line = "specum: the loop of test-spec waits, 0 of 2 tasks are done. ";
+    assert!(answer["systemMessage"].as_str().unwrap().starts_with(line), "{answer}");
+    let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.starts_with("specum: the active spec is test-spec"), "{answer}");
+    // Where no loop is, nothing waits.
+    world.specum(&["cancel"]).exits(0);
+    assert!(starts("new").exits(0).stdout.starts_with("specum: the active spec"));
+}
+
+#[test]
 fn a_command_that_its_verb_would_refuse_is_refused_where_it_can_be_heard() {
     let world = World::planned("- [ ] 1.1 a\n- [ ] 1.1 b\n");
     let types = |name: &str| {
