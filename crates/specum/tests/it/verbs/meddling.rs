@@ -137,13 +137,13 @@ fn a_fix_task_that_comes_with_the_end_of_a_group_is_on_record() {
 
 #[test]
 fn a_step_that_an_executor_ticks_costs_nothing() {
-    let plan =
-        "- [ ] 1.1 a\n  - [ ] first\n  - [ ] second\n  - **Verify**: `test -f a`\n- [ ] 1.2 b\n";
+    let plan = "- [ ] 1.1 a\n  - [ ] a step\n  - **Verify**:\n    - [ ] `test -f a`\n- [ ] 1.2 b\n";
     let world = World::started(plan);
     world.write("a", "");
     world.write(TASKS, plan.replace("  - [ ]", "  - [x]"));
     let call = world.finish("1.1", "TASK_COMPLETE");
     assert_eq!(call.exits(0).stderr, "");
+    assert!(call.stdout.contains("1.1 passed: verified"), "{}", call.stdout);
     assert_eq!(world.read(TASKS), plan.replace("  - [ ]", "  - [x]").replace("[ ] 1.1", "[x] 1.1"));
     assert_eq!(world.journal("plan-changed").len() + world.journal("unticked").len(), 0);
     assert_eq!(world.git(&["show", "HEAD:specs/test-spec/tasks.md"]), world.read(TASKS));
