@@ -131,7 +131,7 @@ impl Workspace {
                 drop(locked);
                 continue;
             }
-            return self.open_due(&locked, reviewed, &tree);
+            return self.open_due(&locked, &reviewed, &tree);
         }
     }
 
@@ -139,7 +139,7 @@ impl Workspace {
     fn open_due(
         &self,
         locked: &Locked<'_>,
-        reviewed: Reviewed,
+        reviewed: &Reviewed,
         tree: &Tree,
     ) -> Result<Next, AttemptError> {
         let view = &reviewed.view;
@@ -170,7 +170,7 @@ impl Workspace {
             take_back(locked, &mut again)?;
             self.tell(&mut again);
             again.has_changed |= reviewed.has_changed;
-            return self.open_due(locked, again, tree);
+            return self.open_due(locked, &again, tree);
         }
         match machine::due(state, &file, &self.scope, &reviewed.ledger) {
             Due::Work(unit) => {
