@@ -178,6 +178,21 @@ pub enum Output {
 }
 
 impl Output {
+    /// Says one thing more, to the model and to the person, if anything is said.
+    pub fn add(&mut self, line: &str) {
+        let (model, person) = match self {
+            Output::Silent => return,
+            Output::Tell(person) => (None, person),
+            Output::Block { reason: model, system_message: person }
+            | Output::Guide { context: model, system_message: person } => (Some(model), person),
+        };
+        if let Some(model) = model {
+            model.truncate(model.trim_end().len());
+            model.push_str(&format!("\n\n{line}\n"));
+        }
+        person.push_str(&format!("\n{line}"));
+    }
+
     /// The line for standard output, empty for silence.
     pub fn render(&self) -> String {
         #[derive(Serialize)]

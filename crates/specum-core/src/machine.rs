@@ -75,7 +75,10 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -
 fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -> Due {
     let waits =
         |task: &Task| state.result_of(task.index, &task.name()).is_some_and(|result| result.waits);
-    let waiting = file.open().filter(|task| scope.holds(task) && waits(task));
+    let is_asked_for = |task: &Task| {
+        scope.holds(task) || task.fixes().is_some_and(|id| scope.only.iter().any(|only| only == id))
+    };
+    let waiting = file.open().filter(|task| is_asked_for(task) && waits(task));
     let waiting = waiting.filter_map(|task| ledger.task(&task.name()));
     let removed = ledger.removals().filter(|_| scope.only.is_empty());
     let questions: Vec<String> = waiting.chain(removed).filter_map(OnRecord::question).collect();

@@ -67,8 +67,9 @@ pub enum Readiness {
 
 /// The next unit of work, and why some of it may not be what the plan says.
 pub fn next(file: &TaskFile<'_>, scope: &Scope, how: impl Fn(&Task) -> Readiness) -> Unit {
-    let asked_for = |task: &Task| scope.holds(task) && how(task) != Readiness::Waits;
-    let Some(index) = first(&file.tasks, asked_for) else { return Unit::Complete };
+    let is_ready = |task: &Task| how(task) != Readiness::Waits;
+    let asked_for = |task: &Task| scope.holds(task) && is_ready(task);
+    let Some(index) = first(&file.tasks, asked_for, is_ready) else { return Unit::Complete };
     match file.tasks[index].mode() {
         Mode::Verify => Unit::Verify(index),
         Mode::Sequential => Unit::Sequential(index),
@@ -81,11 +82,23 @@ pub fn next(file: &TaskFile<'_>, scope: &Scope, how: impl Fn(&Task) -> Readiness
 
 /// The index of the next task: the first open one, or the fix it waits for.
 pub fn current(tasks: &[Task]) -> Option<usize> {
-    first(tasks, |_| true)
+    first(tasks, |_| true, |_| true)
 }
 
-fn first(tasks: &[Task], asked_for: impl Fn(&Task) -> bool) -> Option<usize> {
-    let mut index = tasks.iter().position(|task| !task.done && asked_for(task))?;
+/// The first task that is asked for, or the fix it waits for. Where that is not
+/// ready, the task is passed over.
+fn first(
+    tasks: &[Task],
+    asked_for: impl Fn(&Task) -> bool,
+    is_ready: impl Fn(&Task) -> bool,
+) -> Option<usize> {
+    let open = tasks.iter().filter(|task| !task.done && asked_for(task));
+    let mut due = open.map(|task| last_fix_of(tasks, task.index));
+    due.find(|&index| is_ready(&tasks[index]))
+}
+
+/// A task, or the open fix that it waits for, or the fix of that.
+fn last_fix_of(tasks: &[Task], mut index: usize) -> usize {
     let mut seen = vec![index];
     while let Some(fix) = open_fix_of(tasks, &tasks[index]) {
         // Two tasks that claim to fix each other: whichever, but not for ever.
@@ -95,7 +108,7 @@ fn first(tasks: &[Task], asked_for: impl Fn(&Task) -> bool) -> Option<usize> {
         seen.push(fix);
         index = fix;
     }
-    Some(index)
+    index
 }
 
 fn open_fix_of(tasks: &[Task], task: &Task) -> Option<usize> {
@@ -177,6 +190,20 @@ mod tests {
             unit("- [ ] 1.1 [P] a\n- [ ] V1 [VERIFY] b\n- [ ] 1.2 [P] c\n"),
             Unit::Sequential(0)
         );
+    }
+
+    #[test]
+    fn a_task_whose_fix_waits_for_a_person_is_passed_over() {
+        let due = |text: &str| {
+            let waits = |task: &Task| match task.name().as_str() {
+                "1.1.1" => Readiness::Waits,
+                _ => Readiness::Ready,
+            };
+            next(&TaskFile::scan(text.as_bytes()), &Scope::all(5), waits)
+        };
+        let plan = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] a\n";
+        assert_eq!(due(plan), Unit::Complete, "nothing is due");
+        assert_eq!(due(&format!("{plan}- [ ] 1.2 b\n")), Unit::Sequential(2));
     }
 
     #[test]

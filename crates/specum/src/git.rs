@@ -138,6 +138,21 @@ pub fn can_be_committed(path: &str) -> bool {
     !path.ends_with('/') && !path.contains(char::REPLACEMENT_CHARACTER)
 }
 
+/// The folder that a work tree shares with the other worktrees of its repository.
+fn common_folder(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if git.is_dir() {
+        return git.canonicalize().ok();
+    }
+    // In a linked worktree it is a file that names a folder of its own, which is
+    // `worktrees/<name>` in the common one.
+    let named = files::read(&git, 64 * 1024).ok()?;
+    let named = named.trim_ascii_end().strip_prefix(b"gitdir: ")?;
+    let own = root.join(os::text(named));
+    let all = own.parent().filter(|all| all.ends_with("worktrees"))?;
+    all.parent()?.canonicalize().ok()
+}
+
 /// A work tree at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
@@ -287,7 +302,16 @@ impl Git {
             "--untracked-files=all",
             "--no-renames",
         ])?;
-        Ok(Status::parse(&text))
+        let mut status = Status::parse(&text);
+        // A host may put worktrees into the tree: they are nobody's work.
+        status.changed.retain(|path| !path.ends_with('/') || !self.is_worktree(path));
+        Ok(status)
+    }
+
+    /// Whether a folder below the root is another worktree of this repository.
+    fn is_worktree(&self, path: &str) -> bool {
+        let folder = common_folder(&self.root.join(path));
+        folder.is_some() && folder == common_folder(&self.root)
     }
 
     /// The paths that are changed, staged, deleted or new, below the root.

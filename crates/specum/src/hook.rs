@@ -229,12 +229,11 @@ fn decide(
         }
     };
     let stake = stake(input, spec, store, state.as_ref().ok());
-    let (tasks, questions) = match (stake, tasks) {
+    let Proved { tasks, questions, unproved } = match (stake, tasks) {
         (Stake::Asked | Stake::PersonsTurn, Some(tasks)) => {
-            let (tasks, questions) = proved(store, tasks, state.as_ref().ok());
-            (Some(tasks), questions)
+            proved(store, tasks, state.as_ref().ok())
         }
-        (_, tasks) => (tasks, Vec::new()),
+        (_, tasks) => Proved { tasks, ..Proved::default() },
     };
     let file = tasks.as_deref().map(TaskFile::scan);
     let last_message = input.last_message.clone().or_else(|| {
@@ -248,7 +247,7 @@ fn decide(
     // A host that names no session has one all the same: the one without a name.
     let asker = Asker::Session(input.session_id.as_deref().unwrap_or_default());
     let holder = owner::holder_at_stop(store, state.as_ref().ok(), memory, asker);
-    Some(stop::decide(&Scene {
+    let mut decision = stop::decide(&Scene {
         input,
         spec: PromptSpec { name: &spec.name, path: &spec.shown },
         state: state.as_ref(),
@@ -262,7 +261,11 @@ fn decide(
         stake,
         questions: &questions,
         news,
-    }))
+    });
+    if !unproved.is_empty() {
+        decision.output.add(&unproved_in_words(&unproved));
+    }
+    Some(decision)
 }
 
 /// Whether a loop is one of ours and not begun by another program.
@@ -308,21 +311,44 @@ fn has_asked_since(store: &Store, session: &str, opened: &str) -> bool {
     })
 }
 
-/// The plan as it counts, without ticks that have nothing behind them, and what
-/// waits for a person. A plan that was reviewed
-/// as it stands needs no look at the journal.
-fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> (Vec<u8>, Vec<String>) {
+/// A plan as it counts.
+#[derive(Default)]
+struct Proved {
+    /// The plan without ticks that have nothing behind them.
+    tasks: Option<Vec<u8>>,
+    /// What waits for a person.
+    questions: Vec<String>,
+    /// The tasks whose ticks are left out; whoever takes the lock next takes them
+    /// back.
+    unproved: Vec<String>,
+}
+
+/// The plan as it counts. One that was reviewed as it stands needs no look at the
+/// journal.
+fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> Proved {
     let waits = state.is_some_and(|state| state.task_results.values().any(|task| task.waits));
     let file = TaskFile::scan(&tasks);
     let something_open = file.open().next().is_some();
     let is_reviewed = state.is_some_and(|state| state.has_reviewed(&tasks));
-    if something_open && !waits && is_reviewed {
-        return (tasks, Vec::new());
-    }
-    let Ok(ledger) = store.ledger() else { return (tasks, Vec::new()) };
-    let unproved = ledger.unproved(&file).into_iter().map(TaskEdit::Untick);
-    let text = TaskEdit::apply_all(&unproved.collect::<Vec<_>>(), &tasks);
-    (text, ledger.questions().collect())
+    let ledger = match something_open && !waits && is_reviewed {
+        true => None,
+        false => store.ledger().ok(),
+    };
+    let Some(ledger) = ledger else {
+        return Proved { tasks: Some(tasks), ..Proved::default() };
+    };
+    let unproved = ledger.unproved(&file);
+    let names = unproved.iter().map(|task| task.id.clone()).collect();
+    let edits: Vec<TaskEdit> = unproved.into_iter().map(TaskEdit::Untick).collect();
+    let tasks = Some(TaskEdit::apply_all(&edits, &tasks));
+    Proved { tasks, questions: ledger.questions().collect(), unproved: names }
+}
+
+/// That these ticks count for nothing, in words.
+fn unproved_in_words(tasks: &[String]) -> String {
+    let (boxes, were, count) =
+        if tasks.len() == 1 { ("box", "was", "counts") } else { ("boxes", "were", "count") };
+    format!("{boxes} {} {were} ticked without a verdict and {count} as open", tasks.join(", "))
 }
 
 /// `session-start`: what the model should know of the active spec, and the person

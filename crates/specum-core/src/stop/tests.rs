@@ -13,6 +13,7 @@ struct Stage {
     message: Option<&'static str>,
     owner_gone: bool,
     stake: Stake,
+    questions: Vec<String>,
 }
 
 impl Stage {
@@ -27,6 +28,7 @@ impl Stage {
             message: None,
             owner_gone: false,
             stake: Stake::Unclaimed,
+            questions: Vec::new(),
         }
     }
 
@@ -58,7 +60,7 @@ impl Stage {
             holder: &holder,
             max_parallel: 5,
             stake: self.stake,
-            questions: &[],
+            questions: &self.questions,
             news: &[],
         });
         if let Some(memory) = &decision.memory {
@@ -362,4 +364,22 @@ fn a_foreign_block_is_left_to_whoever_made_it() {
 #[test]
 fn a_memory_of_a_newer_version_is_left_alone() {
     assert!(Stage::with(|s| s.memory.format_version = 99).is_silent());
+}
+
+#[test]
+fn a_loop_from_which_a_task_was_removed_is_not_finished_whatever_is_claimed() {
+    for message in [Some("ALL_TASKS_COMPLETE"), Some("I stop here."), None] {
+        let mut stage = Stage::with(|s| {
+            s.stake = Stake::Asked;
+            s.tasks = Some(DONE);
+            s.state().task_index = 3;
+            s.message = message;
+        });
+        assert!(stage.is_silent(), "nothing waits");
+        stage.questions = vec!["task 1.4 (d) was removed; `specum accept 1.4` agrees".into()];
+        let decision = stage.stop();
+        let told = "specum waits for you: task 1.4 (d) was removed; `specum accept 1.4` agrees";
+        assert_eq!(decision.output, Output::Tell(told.into()), "{message:?}");
+        assert_eq!(decision.stderr, Vec::<String>::new(), "and it is not called finished");
+    }
 }

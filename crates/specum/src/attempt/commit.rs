@@ -153,6 +153,7 @@ impl Workspace {
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
         locked.write(entry, changes)?;
+        self.record_fixes(&locked, &step)?;
         Ok(signals(&step))
     }
 

@@ -137,6 +137,7 @@ impl Workspace {
         let step = without_ticks(state, &file, event, &foreign);
         judged.learn_from(&step);
         locked.write_step(judged.entry(opened), &step)?;
+        self.record_fixes(&locked, &step)?;
         drop(locked);
         self.keep_left(opened, judged)
     }

@@ -211,7 +211,8 @@ impl<'a> History<'a> {
                 | Entry::Failed { task, .. }
                 | Entry::SetAside { task, .. }
                 | Entry::Waits { task, .. }
-                | Entry::Cleared { task, .. } => at_work.retain(|id| *id != task.id),
+                | Entry::Cleared { task, .. }
+                | Entry::Ticked { task } => at_work.retain(|id| *id != task.id),
                 Entry::Released { .. }
                 | Entry::RunEnded { .. }
                 | Entry::Cancelled

@@ -273,15 +273,15 @@ impl Workspace {
         match step {
             Some(step) if judged.passed() => {
                 locked.write_step(passed(opened, &judged, self.git.is_ok()), &step)?;
+                self.record_fixes(&locked, &step)?;
                 drop(locked);
                 return self.commit_passed(opened, judged);
             }
-            Some(step) => locked.write_step(judged.entry(opened), &step)?,
+            Some(step) => {
+                locked.write_step(judged.entry(opened), &step)?;
+                self.record_fixes(&locked, &step)?;
+            }
             None => {}
-        }
-        if !judged.fixes.is_empty() {
-            // On record at once: a neighbour that is still at work may edit them.
-            self.tell(&mut review(&self.store, &locked, locked.read()?)?);
         }
         drop(locked);
         // What an attempt has done that waits for a person stays where it is, and
@@ -294,6 +294,19 @@ impl Workspace {
             judged.kept = self.keep(git, opened, &judged.changed)?;
         }
         Ok(judged)
+    }
+
+    /// Puts the fix tasks that a step has inserted on record at once: whoever is
+    /// still at work may edit them.
+    pub(super) fn record_fixes(
+        &self,
+        locked: &Locked<'_>,
+        step: &Step,
+    ) -> Result<(), AttemptError> {
+        if !inserted(step).is_empty() {
+            self.tell(&mut review(&self.store, locked, locked.read()?)?);
+        }
+        Ok(())
     }
 
     /// An attempt under the name its task has now.

@@ -20,13 +20,13 @@ use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 
 use super::history::{self, History};
-use super::review::Reviewed;
+use super::review::{Reviewed, review, take_back};
 use super::tree::Tree;
 use super::{AttemptError, Workspace, refuse_mistakes};
 use crate::clock;
 use crate::git::Status;
 use crate::ralph_loop;
-use crate::store::{Locked, View};
+use crate::store::Locked;
 
 /// How long a look at the work tree counts as one of this moment.
 const THIS_MOMENT: Duration = Duration::from_millis(100);
@@ -131,7 +131,7 @@ impl Workspace {
                 drop(locked);
                 continue;
             }
-            return self.open_due(&locked, reviewed, &tree);
+            return self.open_due(&locked, &reviewed, &tree);
         }
     }
 
@@ -139,7 +139,7 @@ impl Workspace {
     fn open_due(
         &self,
         locked: &Locked<'_>,
-        reviewed: Reviewed,
+        reviewed: &Reviewed,
         tree: &Tree,
     ) -> Result<Next, AttemptError> {
         let view = &reviewed.view;
@@ -165,8 +165,12 @@ impl Workspace {
         if machine::batch_is_over(state, &file) {
             let step = machine::step(state, &file, Event::EndBatch);
             locked.write_step(Entry::BatchEnded, &step)?;
-            let view = View { state: step.state, tasks: self.store.read_tasks()? };
-            return self.open_due(locked, Reviewed { view, ..reviewed }, tree);
+            // It may have brought a fix task, which is to be on record.
+            let mut again = review(&self.store, locked, locked.read()?)?;
+            take_back(locked, &mut again)?;
+            self.tell(&mut again);
+            again.has_changed |= reviewed.has_changed;
+            return self.open_due(locked, &again, tree);
         }
         match machine::due(state, &file, &self.scope, &reviewed.ledger) {
             Due::Work(unit) => {

@@ -207,7 +207,7 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
     match store.read_state() {
         Some(Err(why)) => stands(format!("{progress}; its state is corrupt ({why})."))
             .step("specum run", "reads it from the journal and tasks.md, and goes on"),
-        Some(Ok(state)) => under_way(&project.root, &store, &state, &progress),
+        Some(Ok(state)) => under_way(&project.root, &store, &state, &progress, done < total),
         None if done == total => all_done(project, spec),
         None => stands(format!("{progress}, and no loop is running."))
             .step_into_repository(&project.root)
@@ -216,7 +216,13 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
     }
 }
 
-fn under_way(root: &Path, store: &Store, state: &State, progress: &str) -> Advice {
+fn under_way(
+    root: &Path,
+    store: &Store,
+    state: &State,
+    progress: &str,
+    something_open: bool,
+) -> Advice {
     if let Some(why) = &state.blocked {
         return stands(format!("{progress}; it is blocked: {}.", clean::one_line(why)))
             .step("specum log", "shows what was tried")
@@ -230,12 +236,21 @@ fn under_way(root: &Path, store: &Store, state: &State, progress: &str) -> Advic
             .step("specum resume", "lets it go on")
             .step("specum run", "then: goes on");
     }
+    let questions: Vec<String> =
+        store.ledger().map(|ledger| ledger.questions().collect()).unwrap_or_default();
     match owner::holder(store, Some(state), Asker::Person).other() {
         Some(owner) => {
             let by = owner.description();
             stands(format!("{progress}; {by} works it."))
                 .step("specum log --follow", "watch it")
                 .step("specum pause", "let it wait")
+        }
+        None if !questions.is_empty() => {
+            let waits = clean::one_line(&questions.join("; "));
+            let advice = stands(format!("{progress}; it waits for you: {waits}."))
+                .step("specum status", "where it stands");
+            let advice = if something_open { advice.step_to_work(root) } else { advice };
+            advice.step("specum cancel", "or: end it, keep plan and story")
         }
         None if state.phase == Phase::Execution => {
             stands(format!("{progress}; a loop has begun and nobody works it."))

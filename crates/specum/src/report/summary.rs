@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
+use specum_core::tasks::TaskKey;
 
 use self::table::{Column, Table};
 use super::page::{Page, Part, Tone, columns, fit, pad};
@@ -88,6 +89,12 @@ fn tasks(summary: &Summary, page: Page) -> Vec<String> {
     lines
 }
 
+/// What a task is called before its title.
+fn name(task: &TaskSummary) -> String {
+    let key = TaskKey { id: task.id.clone(), title: String::new() };
+    if key.gone().is_some() { "removed".to_owned() } else { clean::one_line(&task.id) }
+}
+
 fn table_of(worked: &[&TaskSummary]) -> Table {
     let each = |cell: &dyn Fn(&TaskSummary) -> Option<String>| {
         worked.iter().map(|task| cell(task).unwrap_or_default()).collect::<Vec<_>>()
@@ -108,7 +115,7 @@ fn table_of(worked: &[&TaskSummary]) -> Table {
     };
     Table {
         signs: worked.iter().map(|task| sign(task)).collect(),
-        ids: each(&|task| Some(fit(&clean::one_line(&task.id), 12))),
+        ids: each(&|task| Some(fit(&name(task), 12))),
         titles: each(&|task| Some(clean::one_line(&task.title))),
         // The first ones are the last to go where there is little room.
         columns: vec![
@@ -141,7 +148,7 @@ fn stories(summary: &Summary, page: Page) -> Vec<String> {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        let head = Part::new(format!("{} ", clean::one_line(&task.id)), Tone::Strong);
+        let head = Part::new(format!("{} ", name(task)), Tone::Strong);
         lines.push(page.row(&[head], &Part::new(clean::one_line(&task.title), Tone::Normal), &[]));
         lines.extend(task.attempts.iter().flat_map(|attempt| told_attempt(attempt, page)));
         let kept = summary.kept.iter().filter(|kept| kept.task == task.id);

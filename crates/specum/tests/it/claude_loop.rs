@@ -146,7 +146,19 @@ fn a_model_that_only_ticks_boxes_has_ticked_none_and_is_let_go() {
         let outcome = claude(&program, &world, &model, "/ralph-specum:implement");
 
         assert!(outcome.status().success(), "it is let go");
-        world.specum(&["next"]).exits(0);
+        let requests = model.requests();
+        let sent_back = "Not finished: boxes of tasks.md are open. The plan demo goes on: 0 of 4";
+        let ticks = "boxes 1.1, 1.2, 1.3, 1.4 were ticked without a verdict and count as open";
+        for said in [sent_back, ticks] {
+            assert!(requests.iter().any(|request| request.mentions(said)), "{said}");
+        }
+        let shown = outcome.hook_responses("Stop");
+        let shown = shown.iter().find(|hook| hook.stdout.contains(sent_back)).unwrap();
+        let shown: Value = serde_json::from_str(shown.stdout).unwrap();
+        assert!(shown["systemMessage"].as_str().unwrap().contains(ticks), "{shown}");
+        let story = world.specum(&["log"]).exits(0).stdout.clone();
+        let again = "boxes 1.1, 1.2, 1.3, 1.4 were ticked without a verdict and are open again";
+        assert!(story.contains(again), "{story}");
         assert_eq!(open_boxes(&world), 4, "nothing was done");
         assert!(world.path("specs/demo/.ralph-state.json").exists());
     }

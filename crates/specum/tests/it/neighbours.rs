@@ -71,40 +71,46 @@ fn session_start(world: &World) -> Call {
 
 #[test]
 fn another_plugin_of_the_same_name_is_told_with_the_command_that_turns_it_off() {
-    let Some(program) = host::claude() else { return };
-    let world = started(1);
-    let doctor = || specum(&program, &world, &["doctor"]);
-    assert!(doctor().exits(0).stdout.contains("specum plugin install"));
-    install_namesake(&program, &world);
-    assert!(doctor().exits(0).stdout.contains(CURE), "before ours is there, it is a note");
+    for program in host::claudes() {
+        let world = started(1);
+        let doctor = || specum(&program, &world, &["doctor"]);
+        assert!(doctor().exits(0).stdout.contains("specum plugin install"));
+        install_namesake(&program, &world);
+        assert!(doctor().exits(0).stdout.contains(CURE), "before ours is there, it is a note");
 
-    let installed = specum(&program, &world, &["plugin", "install", "--host", "claude"]);
-    assert!(installed.exits(0).stderr.contains(CURE), "{}", installed.stderr);
-    assert!(!installed.stdout.contains("sessions opened from now on have it"));
-    assert!(doctor().exits(1).stdout.contains(CURE));
-    let start = session_start(&world).exits(0).json();
-    assert!(start["systemMessage"].as_str().unwrap().contains(CURE), "{start}");
-    let context = start["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(context.starts_with("specum: the active spec is demo"), "{start}");
+        let installed = specum(&program, &world, &["plugin", "install", "--host", "claude"]);
+        assert!(installed.exits(0).stderr.contains(CURE), "{}", installed.stderr);
+        assert!(!installed.stdout.contains("sessions opened from now on have it"));
+        assert!(doctor().exits(1).stdout.contains(CURE));
+        let start = session_start(&world).exits(0).json();
+        assert!(start["systemMessage"].as_str().unwrap().contains(CURE), "{start}");
+        let context = start["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(context.starts_with("specum: the active spec is demo"), "{start}");
 
-    let off: Vec<&str> = CURE.trim_matches('`').split(' ').skip(1).collect();
-    claude(&program, &world, &off).exits(0);
-    let installed = specum(&program, &world, &["plugin", "install", "--host", "claude"]);
-    assert!(installed.exits(0).stdout.contains("sessions opened from now on have it"));
-    assert_eq!(installed.stderr.matches("disable").count(), 0, "{}", installed.stderr);
-    assert!(session_start(&world).exits(0).stdout.starts_with("specum: the active spec is demo"));
-    let model = Model::start(|_| Reply::text("I stop here."));
-    let outcome =
-        ClaudeRun::new(&program, &model.url(), &world.root, "hello").home(world.home()).run();
-    let answers = outcome.hook_responses("SessionStart");
-    let answers: Vec<&str> = answers.iter().map(|answer| answer.stdout).collect();
-    assert!(answers[0].starts_with("specum: the active spec is demo"), "{answers:?}");
+        let off: Vec<&str> = CURE.trim_matches('`').split(' ').skip(1).collect();
+        claude(&program, &world, &off).exits(0);
+        let installed = specum(&program, &world, &["plugin", "install", "--host", "claude"]);
+        assert!(installed.exits(0).stdout.contains("sessions opened from now on have it"));
+        assert_eq!(installed.stderr.matches("disable").count(), 0, "{}", installed.stderr);
+        assert!(
+            session_start(&world).exits(0).stdout.starts_with("specum: the active spec is demo")
+        );
+        let model = Model::start(|_| Reply::text("I stop here."));
+        let outcome =
+            ClaudeRun::new(&program, &model.url(), &world.root, "hello").home(world.home()).run();
+        let answers = outcome.hook_responses("SessionStart");
+        let answers: Vec<&str> = answers.iter().map(|answer| answer.stdout).collect();
+        assert!(answers[0].starts_with("specum: the active spec is demo"), "{answers:?}");
 
-    // What is installed is not proposed.
-    for verb in [&[][..], &["doctor"]] {
-        let shown = specum(&program, &world, verb).exits(0).stdout.clone();
-        assert!(!shown.contains("plugin install"), "{shown}");
-        assert!(shown.contains("claude \"/ralph-specum:implement\"   or: in a session"), "{shown}");
+        // What is installed is not proposed.
+        for verb in [&[][..], &["doctor"]] {
+            let shown = specum(&program, &world, verb).exits(0).stdout.clone();
+            assert!(!shown.contains("plugin install"), "{shown}");
+            assert!(
+                shown.contains("claude \"/ralph-specum:implement\"   or: in a session"),
+                "{shown}"
+            );
+        }
     }
 }
 
@@ -141,29 +147,30 @@ const TWO_FILES: &str = "- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n\
 
 #[test]
 fn a_spec_that_is_named_is_worked_though_another_one_is_active() {
-    let Some(program) = host::claude() else { return };
-    let world = World::empty();
-    world.write("specs/demo/tasks.md", TWO_FILES);
-    world.write("specs/other/tasks.md", "- [ ] 1.1 Theirs\n");
-    world.write("specs/.current-spec", "other\n");
-    world.git_init();
-    let model = Model::start(|request| match request.is_subagent() {
-        false => coordinate(request),
-        true if request.assistant_turns() == 0 => {
-            Reply::tool("Bash", json!({"command": format!("touch done-{}", task_of(request))}))
-        }
-        true => Reply::text("Made it.\n\nTASK_COMPLETE"),
-    });
+    for program in host::claudes() {
+        let world = World::empty();
+        world.write("specs/demo/tasks.md", TWO_FILES);
+        world.write("specs/other/tasks.md", "- [ ] 1.1 Theirs\n");
+        world.write("specs/.current-spec", "other\n");
+        world.git_init();
+        let model = Model::start(|request| match request.is_subagent() {
+            false => coordinate(request),
+            true if request.assistant_turns() == 0 => {
+                Reply::tool("Bash", json!({"command": format!("touch done-{}", task_of(request))}))
+            }
+            true => Reply::text("Made it.\n\nTASK_COMPLETE"),
+        });
 
-    let prompt = "/ralph-specum:implement demo";
-    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, prompt)
-        .plugin_dir(&our_plugin())
-        .path(Path::new(SPECUM).parent().unwrap())
-        .run();
+        let prompt = "/ralph-specum:implement demo";
+        let outcome = ClaudeRun::new(&program, &model.url(), &world.root, prompt)
+            .plugin_dir(&our_plugin())
+            .path(Path::new(SPECUM).parent().unwrap())
+            .run();
 
-    assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
-    assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
-    assert_eq!(world.read("specs/.current-spec"), "demo\n");
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
+        assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
+        assert_eq!(world.read("specs/.current-spec"), "demo\n");
+    }
 }
 
 /// The Stop hook of a stand-in for the Ralph Loop plugin: a promise ends the
@@ -205,35 +212,40 @@ fn hasty(request: &Request) -> Reply {
 
 #[test]
 fn a_false_promise_ends_neither_the_ralph_loop_nor_the_plan() {
-    let Some(program) = host::claude() else { return };
-    let world = World::empty();
-    world.write("specs/demo/tasks.md", TWO_FILES);
-    world.write("specs/.current-spec", "demo\n");
-    world.git_init();
-    let plugin = "../home/.claude/plugins/ralph-loop";
-    let manifest = json!({"name": "ralph-loop", "version": "1.0.0", "description": "stand-in"});
-    world.write(&format!("{plugin}/.claude-plugin/plugin.json"), manifest.to_string());
-    world.write(&format!("{plugin}/stop.sh"), RALPH_LOOP);
-    executable(&world.path(&format!("{plugin}/stop.sh")));
-    let hook = json!({"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/stop.sh"});
-    let hooks = json!({"hooks": {"Stop": [{"hooks": [hook]}]}});
-    world.write(&format!("{plugin}/hooks/hooks.json"), hooks.to_string());
-    let model = Model::start(hasty);
+    for program in host::claudes() {
+        let world = World::empty();
+        world.write("specs/demo/tasks.md", TWO_FILES);
+        world.write("specs/.current-spec", "demo\n");
+        world.git_init();
+        let plugin = "../home/.claude/plugins/ralph-loop";
+        let manifest = json!({"name": "ralph-loop", "version": "1.0.0", "description": "stand-in"});
+        world.write(&format!("{plugin}/.claude-plugin/plugin.json"), manifest.to_string());
+        world.write(&format!("{plugin}/stop.sh"), RALPH_LOOP);
+        executable(&world.path(&format!("{plugin}/stop.sh")));
+        let hook = json!({"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/stop.sh"});
+        let hooks = json!({"hooks": {"Stop": [{"hooks": [hook]}]}});
+        world.write(&format!("{plugin}/hooks/hooks.json"), hooks.to_string());
+        let model = Model::start(hasty);
 
-    let prompt = "/ralph-specum:implement --driver ralph-loop";
-    let outcome = ClaudeRun::new(&program, &model.url(), &world.root, prompt)
-        .home(world.home())
-        .plugin_dir(&our_plugin())
-        .plugin_dir(&std::fs::canonicalize(world.path(plugin)).unwrap())
-        .path(Path::new(SPECUM).parent().unwrap())
-        .run();
+        let prompt = "/ralph-specum:implement --driver ralph-loop";
+        let outcome = ClaudeRun::new(&program, &model.url(), &world.root, prompt)
+            .home(world.home())
+            .plugin_dir(&our_plugin())
+            .plugin_dir(&std::fs::canonicalize(world.path(plugin)).unwrap())
+            .path(Path::new(SPECUM).parent().unwrap())
+            .run();
 
-    let told: Vec<String> = model.requests().iter().map(told).collect();
-    assert!(told[1].contains("still has open boxes: 1.1, 1.2."), "{told:#?}");
-    assert_eq!(outcome.result()["result"], "<promise>ALL_TASKS_COMPLETE</promise>", "{told:#?}");
-    assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
-    assert!(!world.path(".claude/ralph-loop.local.md").exists());
-    assert!(!world.path("specs/demo/.ralph-state.json").exists());
+        let told: Vec<String> = model.requests().iter().map(told).collect();
+        assert!(told[1].contains("still has open boxes: 1.1, 1.2."), "{told:#?}");
+        assert_eq!(
+            outcome.result()["result"],
+            "<promise>ALL_TASKS_COMPLETE</promise>",
+            "{told:#?}"
+        );
+        assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
+        assert!(!world.path(".claude/ralph-loop.local.md").exists());
+        assert!(!world.path("specs/demo/.ralph-state.json").exists());
+    }
 }
 
 /// The settings that a page of the documentation proposes.
@@ -246,57 +258,59 @@ fn proposed_settings() -> String {
 
 #[test]
 fn the_proposed_permission_rules_let_a_loop_run_alone() {
-    let Some(program) = host::claude() else { return };
-    let world = World::empty();
-    world.write(
-        "specs/demo/tasks.md",
-        "- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1 && test -f built`\n",
-    );
-    world.write("specs/.current-spec", "demo\n");
-    let scripts = json!({"scripts": {"build": "touch built"}});
-    world.write("package.json", scripts.to_string());
-    // What answering the host's first question in a folder leaves behind.
-    let trusted =
-        json!({"projects": {world.root.to_str().unwrap(): {"hasTrustDialogAccepted": true}}});
-    world.write("../home/.claude.json", trusted.to_string());
-    world.git_init();
-    let root = world.root.clone();
-    let work = move |request: &Request| match (request.is_subagent(), request.assistant_turns()) {
-        (false, _) => coordinate(request),
-        (true, 0) => {
-            let file = root.join(format!("done-{}", task_of(request)));
-            Reply::tool("Write", json!({"file_path": file, "content": "done\n"}))
-        }
-        (true, 1) => Reply::tool("Bash", json!({"command": "npm run build"})),
-        (true, _) => Reply::text("Made it.\n\nTASK_COMPLETE"),
-    };
-    let model = Model::start(work);
-    let run = || {
-        let mut command = Command::new(&program);
-        command
-            .args(["-p", "/ralph-specum:implement", "--output-format", "json"])
-            .args(["--permission-mode", "acceptEdits", "--plugin-dir"])
-            .arg(our_plugin())
-            .env_clear()
-            .env("HOME", world.home())
-            .env("CLAUDE_CODE_TMPDIR", world.home())
-            .env("ANTHROPIC_BASE_URL", model.url())
-            .env("ANTHROPIC_API_KEY", "sk-mock")
-            .env("DISABLE_TELEMETRY", "1")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("DISABLE_AUTOUPDATER", "1")
-            .env("PATH", first_on_path(Path::new(SPECUM).parent().unwrap()))
-            .current_dir(&world.root);
-        call(command, b"").json()
-    };
-    let without = run();
-    assert_eq!(without["permission_denials"][0]["tool_name"], "Bash", "{without}");
-    assert!(world.read("specs/demo/tasks.md").contains("- [ ] 1.1"));
+    for program in host::claudes() {
+        let world = World::empty();
+        world.write(
+            "specs/demo/tasks.md",
+            "- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1 && test -f built`\n",
+        );
+        world.write("specs/.current-spec", "demo\n");
+        let scripts = json!({"scripts": {"build": "touch built"}});
+        world.write("package.json", scripts.to_string());
+        // What answering the host's first question in a folder leaves behind.
+        let trusted =
+            json!({"projects": {world.root.to_str().unwrap(): {"hasTrustDialogAccepted": true}}});
+        world.write("../home/.claude.json", trusted.to_string());
+        world.git_init();
+        let root = world.root.clone();
+        let work = move |request: &Request| match (request.is_subagent(), request.assistant_turns())
+        {
+            (false, _) => coordinate(request),
+            (true, 0) => {
+                let file = root.join(format!("done-{}", task_of(request)));
+                Reply::tool("Write", json!({"file_path": file, "content": "done\n"}))
+            }
+            (true, 1) => Reply::tool("Bash", json!({"command": "npm run build"})),
+            (true, _) => Reply::text("Made it.\n\nTASK_COMPLETE"),
+        };
+        let model = Model::start(work);
+        let run = || {
+            let mut command = Command::new(&*program);
+            command
+                .args(["-p", "/ralph-specum:implement", "--output-format", "json"])
+                .args(["--permission-mode", "acceptEdits", "--plugin-dir"])
+                .arg(our_plugin())
+                .env_clear()
+                .env("HOME", world.home())
+                .env("CLAUDE_CODE_TMPDIR", world.home())
+                .env("ANTHROPIC_BASE_URL", model.url())
+                .env("ANTHROPIC_API_KEY", "sk-mock")
+                .env("DISABLE_TELEMETRY", "1")
+                .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                .env("DISABLE_AUTOUPDATER", "1")
+                .env("PATH", first_on_path(Path::new(SPECUM).parent().unwrap()))
+                .current_dir(&world.root);
+            call(command, b"").json()
+        };
+        let without = run();
+        assert_eq!(without["permission_denials"][0]["tool_name"], "Bash", "{without}");
+        assert!(world.read("specs/demo/tasks.md").contains("- [ ] 1.1"));
 
-    world.write(".claude/settings.json", proposed_settings());
-    world.person(&["resume"]);
-    let with = run();
-    assert_eq!(with["permission_denials"], json!([]), "{with}");
-    assert_eq!(with["result"], "ALL_TASKS_COMPLETE", "{with}");
-    assert!(world.read("specs/demo/tasks.md").contains("- [x] 1.1"));
+        world.write(".claude/settings.json", proposed_settings());
+        world.person(&["resume"]);
+        let with = run();
+        assert_eq!(with["permission_denials"], json!([]), "{with}");
+        assert_eq!(with["result"], "ALL_TASKS_COMPLETE", "{with}");
+        assert!(world.read("specs/demo/tasks.md").contains("- [x] 1.1"));
+    }
 }

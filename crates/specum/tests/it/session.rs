@@ -14,7 +14,7 @@ use specum_core::brief::Marker;
 
 use crate::host::{self, ClaudeRun, Outcome};
 use crate::model::{Block, Gate, Model, Reply, Request};
-use crate::world::{SPECUM, World};
+use crate::world::{SPECUM, World, until};
 
 const PLAN: &str = "\
 # Plan
@@ -432,8 +432,9 @@ fn killed_in_a_batch(second_life: Life) {
 
         let run = || claude(&program, &world, &model, "/ralph-specum:implement").home(home.path());
         let first = run().spawn();
-        // The command of 1.2 runs: it has opened the gate.
+        // The command of 1.2 runs: it has opened the gate. 1.1 has ended.
         let held = std::fs::File::options().write(true).open(&gate).unwrap();
+        until("1.1 reports", || tasks_in(&journal(&world), "reported") == ["1.1"]);
         let session = model.requests()[0].session_id().unwrap().to_owned();
         rustix::process::kill_process(first.pid(), rustix::process::Signal::KILL).unwrap();
         first.wait();
@@ -450,6 +451,9 @@ fn killed_in_a_batch(second_life: Life) {
         let mut passed = tasks_in(&journal, "passed");
         passed.sort();
         assert_eq!(passed, ["1.1", "1.2", "1.3"], "nothing lost, nothing done twice");
+        let begun = tasks_in(&journal, "delegated");
+        let of_first = begun.iter().filter(|task| *task == "1.1").count();
+        assert_eq!(of_first, 1, "what has ended is not worked again: {begun:?}");
         let tasks = world.git(&["log", "--format=%(trailers:key=Task,valueonly)"]);
         assert_eq!(tasks.split_whitespace().count(), 3, "{tasks}");
         assert_eq!(world.git(&["status", "--porcelain"]), "");

@@ -18,6 +18,9 @@ mod log;
 /// `cancel`, and what it leaves.
 mod cancel;
 
+/// What is a person's to say.
+mod word;
+
 use serde_json::{Value, json};
 
 use crate::world::World;

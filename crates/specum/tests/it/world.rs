@@ -192,8 +192,17 @@ impl World {
 
     /// The same, however it ends.
     pub(crate) fn person_gets(&self, args: &[&str]) -> (String, Option<i32>) {
+        self.at_a_terminal(args, &[])
+    }
+
+    /// The same with something in the environment.
+    pub(crate) fn at_a_terminal(
+        &self,
+        args: &[&str],
+        environment: &[(&str, &str)],
+    ) -> (String, Option<i32>) {
         let mut command = self.command();
-        command.args(args);
+        command.args(args).envs(environment.iter().copied());
         at_a_terminal(command, true)
     }
 

@@ -91,3 +91,20 @@ fn without_the_program_a_command_says_how_to_get_it_and_the_host_works_on() {
         assert!(stops.iter().all(|hook| hook.outcome == "success" && hook.stdout.is_empty()));
     }
 }
+
+#[test]
+fn a_command_that_fails_says_why_to_the_model() {
+    for program in host::claudes() {
+        let world = project("- [ ] 1.1 a\n");
+        world.specum(&["implement"]).exits(0);
+        let model = Model::start(|_| Reply::text("There is no such task."));
+        let outcome = run(&program, &world, &model, "/ralph-specum:tick 9.9");
+        assert_eq!(outcome.result()["result"], "There is no such task.");
+        let requests = model.requests();
+        assert!(requests[0].mentions("error: there is no task 9.9"), "{}", requests[0].news());
+        assert!(
+            requests[0].mentions("Nothing was done. Tell the person what this says, and stop.")
+        );
+        assert!(world.read("specs/demo/tasks.md").contains("- [ ] 1.1"));
+    }
+}

@@ -223,6 +223,7 @@ fn a_cleared_conversation_leaves_the_person_free() {
         let (world, model) = (three_tasks(), model_that_works_on_and_on());
         let mut person = interrupted(&program, &world, &model);
         person.says("/clear");
+        person.sees("specum: the loop of demo waits, 0 of 3 tasks are done.");
         is_free(person, &world, &model);
     }
 }

@@ -39,6 +39,8 @@ fn files_outside_the_tasks_own_are_named_to_the_person() {
     let answer = returns(&world, "t1", &response("x")).exits(0).json();
     let seen = answer["systemMessage"].as_str().expect("a line for the person");
     assert!(seen.contains("1.1 changed mine.txt outside its Files"), "{seen}");
+    let committed = world.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert!(committed.contains("mine.txt\n"), "it cannot be told apart: {committed}");
 }
 
 #[test]

@@ -162,6 +162,31 @@ fn after_four_lost_calls_the_loop_pauses_and_a_person_lets_it_go_on() {
 }
 
 #[test]
+fn a_group_that_pauses_for_a_lost_member_keeps_what_its_neighbours_have_finished() {
+    let world = session(GROUP);
+    given(&calls(&world, "task 1.1", "t0"));
+    world.write("a", "");
+    ends(&world, "t0", "TASK_COMPLETE").silent();
+    for n in 1..=4 {
+        given(&calls(&world, "task 1.2", &format!("t{n}")));
+        told(&world, &format!("t{n}"), "API Error: 529");
+    }
+    assert_eq!(recorded(&world, "passed"), Vec::<String>::new());
+    let reason = refused(&calls(&world, "task 1.2", "t5"));
+    assert!(reason.starts_with("Paused: task 1.2 was given out 4 times"), "{reason}");
+    assert_eq!(
+        (recorded(&world, "passed"), recorded(&world, "committed")),
+        (vec!["1.1".into()], vec!["1.1".into()])
+    );
+    assert_eq!(world.read(TASKS), GROUP.replace("[ ] 1.1", "[x] 1.1"));
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    // And it goes on with the other one alone.
+    world.in_session(&["resume"]).exits(0);
+    let due = world.in_session(&["next"]).stdout;
+    assert!(due.contains("`task 1.2`") && !due.contains("`task 1.1`"), "{due}");
+}
+
+#[test]
 fn a_task_that_is_being_worked_on_is_nobodys_to_tick() {
     let world = session(PLAN);
     given(&calls(&world, "task 1.1", "t1"));
@@ -208,6 +233,33 @@ fn an_executor_of_ours_never_starts_without_a_loop() {
     assert!(reason.contains("/ralph-specum:implement starts one"), "{reason}");
     let own = json!({"subagent_type": "qa-engineer", "prompt": "Please review the login page"});
     calls_with(&world, &json!({}), &own).silent();
+}
+
+#[test]
+fn nor_does_it_when_its_files_were_deleted() {
+    let deletions: [fn(&World); 2] = [
+        |world| fs::remove_file(world.path(STATE)).unwrap(),
+        |world| drop(world.git(&["clean", "-fdx", "--quiet"])),
+    ];
+    for delete in deletions {
+        let world = session(PLAN);
+        given(&calls(&world, "task 1.1", "t1"));
+        delete(&world);
+        let reason = refused(&calls(&world, "task 1.1", "t2"));
+        assert!(reason.contains("/ralph-specum:implement starts one"), "{reason}");
+    }
+}
+
+#[test]
+fn the_brief_names_the_root_wherever_the_shell_stands() {
+    let world = session(PLAN);
+    world.write("src/deep/file", "");
+    let fields = json!({"cwd": world.path("src/deep"), "tool_use_id": "t1"});
+    let brief =
+        given(&calls_with(&world, &fields, &json!({"prompt": "task 1.1"})))["prompt"].clone();
+    let brief = brief.as_str().unwrap();
+    assert!(brief.contains(&format!("Work in {}: ", world.root.display())), "{brief}");
+    assert!(!brief.contains("src/deep"), "{brief}");
 }
 
 #[test]

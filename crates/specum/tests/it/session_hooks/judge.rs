@@ -180,6 +180,112 @@ fn a_batch_is_judged_with_its_last_result_and_only_what_failed_comes_again() {
 }
 
 #[test]
+fn members_of_a_group_that_tick_boxes_are_judged_like_everybody_else() {
+    let world = session(GROUP);
+    given(&calls(&world, "task 1.1", "t1"));
+    given(&calls(&world, "task 1.2", "t2"));
+    // The first ticks its own box, the second one all of them.
+    world.write("a", "");
+    world.write(TASKS, world.read(TASKS).replace("[ ] 1.1", "[x] 1.1"));
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    world.write("b", "");
+    world.write(TASKS, world.read(TASKS).replace("[ ]", "[x]"));
+    ends(&world, "t2", "TASK_COMPLETE").silent();
+
+    assert_eq!(recorded(&world, "passed"), ["1.1", "1.2"]);
+    let trailers = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+    assert_eq!(trailers.split_whitespace().collect::<Vec<_>>(), ["1.1", "1.2"]);
+    for (commit, file) in [("HEAD~1", "a"), ("HEAD", "b")] {
+        let files = world.git(&["show", "--format=", "--name-only", commit]);
+        assert_eq!(files.lines().next(), Some(file), "{files}");
+    }
+    assert_eq!(
+        world.read(TASKS),
+        GROUP.replace("[ ] 1.1", "[x] 1.1").replace("[ ] 1.2", "[x] 1.2")
+    );
+    let answer = returns(&world, "t2", &response("x")).exits(0).json();
+    let open_again = "boxes 1.2, 1.3 were ticked without a verdict and are open again";
+    let seen = answer["systemMessage"].as_str().unwrap();
+    assert!(seen.contains(open_again), "{seen}");
+    let text = &answer["hookSpecificOutput"]["updatedToolOutput"]["content"][0]["text"];
+    assert!(text.as_str().unwrap().contains(&format!("The {open_again}.")), "{text}");
+}
+
+#[test]
+fn a_member_of_a_group_that_ticks_its_box_without_work_has_failed() {
+    let world = session(GROUP);
+    given(&calls(&world, "task 1.1", "t1"));
+    given(&calls(&world, "task 1.2", "t2"));
+    world.write("b", "");
+    world.write(TASKS, world.read(TASKS).replace("[ ] 1.1", "[x] 1.1"));
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    ends(&world, "t2", "TASK_COMPLETE").silent();
+    assert_eq!(
+        (recorded(&world, "passed"), recorded(&world, "failed")),
+        (vec!["1.2".into()], vec!["1.1".into()])
+    );
+    assert_eq!(world.read(TASKS), GROUP.replace("[ ] 1.2", "[x] 1.2"));
+}
+
+#[test]
+fn an_executor_that_ticks_every_box_and_dies_has_ticked_none() {
+    let world = delegated(PLAN);
+    world.write(TASKS, PLAN.replace("[ ]", "[x]"));
+    told(&world, "toolu_1", "API Error: 529 Overloaded");
+    let call = calls(&world, "task 1.1", "toolu_2");
+    given(&call);
+    assert_eq!(world.read(TASKS), PLAN, "1.1 is due");
+    let seen = call.system_message();
+    assert_eq!(seen, "boxes 1.1, 1.2 were ticked without a verdict and are open again");
+    assert_eq!(world.journal("completed").len(), 0);
+}
+
+#[test]
+fn a_coordinator_that_ticks_the_box_that_is_due_is_sent_back() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "toolu_1"));
+    told(&world, "toolu_1", "API Error");
+    world.write(TASKS, PLAN.replace("[ ] 1.1", "[x] 1.1"));
+    let stopped = world.hook("stop", &json!({"prompt_id": "1"})).exits(0).json();
+    let context = stopped["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.contains("`task 1.1`"), "{stopped}");
+    let ticks = "box 1.1 was ticked without a verdict and counts as open";
+    assert!(context.contains(ticks), "{stopped}");
+    assert!(stopped["systemMessage"].as_str().unwrap().contains(ticks), "{stopped}");
+    given(&calls(&world, "task 1.1", "toolu_2"));
+    assert_eq!(world.read(TASKS), PLAN);
+    assert_eq!(world.journal("unticked")[0]["tasks"], json!(["1.1"]));
+}
+
+#[test]
+fn a_fix_task_is_on_record_as_soon_as_it_is_inserted() {
+    // Inserted with the failure of the last of the group, or with the pass of it.
+    for (made, fix, check) in [("a", "1.2.1", "`test -f b`"), ("b", "1.1.1", "`test -f a`")] {
+        let world = World::planned(GROUP);
+        let recovery = ["implement", "--recovery-mode", "--max-task-iterations", "1"];
+        world.in_session(&recovery).exits(0);
+        for id in ["1.1", "1.2"] {
+            given(&calls(&world, &format!("task {id}"), id));
+        }
+        world.write(made, "");
+        for id in ["1.1", "1.2"] {
+            ends(&world, id, "TASK_COMPLETE").silent();
+        }
+        let tasks = world.read(TASKS);
+        let (head, block) = tasks.split_once(&format!("- [ ] {fix} ")).expect("a fix task");
+        // An executor that works on after its verdict weakens it.
+        let verify = format!("**Verify**: {check}");
+        let weak = block.replacen(&verify, "**Verify**: `true`", 1);
+        assert_ne!(weak, block, "{tasks}");
+        world.write(TASKS, format!("{head}- [ ] {fix} {weak}"));
+        let seen = returns(&world, "1.2", &response("x")).system_message();
+        let question =
+            format!("the check of {fix} was changed while the loop was at work: {check}");
+        assert!(seen.contains(&question), "{seen}");
+    }
+}
+
+#[test]
 fn the_story_says_that_a_task_waits_for_others_only_where_there_are_others() {
     let reports = |world: &World| {
         let story = world.specum(&["log"]).exits(0).stdout.clone();

@@ -93,3 +93,33 @@ fn without_a_plan_the_command_ends_before_the_model_is_asked() {
     world.write("specs/bare/notes.md", "");
     assert!(types(&world, "bare").reason().contains("./specs/bare has no tasks.md"));
 }
+
+#[test]
+fn a_typed_command_is_a_persons_word_and_an_untyped_one_is_none() {
+    let world = session(PLAN);
+    let ticks = || {
+        let mut command = world.command();
+        command
+            .args(["--from-session", "tick"])
+            .env("CLAUDE_CODE_SESSION_ID", "test-session")
+            .env("CLAUDECODE", "1");
+        call(command, b"")
+    };
+    let refused = ticks();
+    let why = "the arguments of /ralph-specum:tick did not arrive";
+    assert!(refused.exits(2).stderr.contains(why), "{}", refused.stderr);
+    assert_eq!(world.read(TASKS), PLAN);
+    let types = |arguments: &str| {
+        let fields = json!({"command_name": "ralph-specum:tick", "command_args": arguments});
+        world.hook("prompt", &fields)
+    };
+    types("1.2").silent();
+    assert!(ticks().exits(0).stdout.contains("1.2 ticked by you, not checked"));
+    assert!(world.read(TASKS).contains("- [x] 1.2"));
+    ticks().exits(2);
+    // What cannot be done is said to the model, which a broken command would not be.
+    types("9.9").silent();
+    let said = ticks().exits(0).stdout.clone();
+    assert!(said.starts_with("error: there is no task 9.9"), "{said}");
+    assert!(said.contains("Nothing was done. Tell the person what this says, and stop."), "{said}");
+}

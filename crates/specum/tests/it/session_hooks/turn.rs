@@ -173,6 +173,69 @@ fn the_loop_is_found_by_the_session_wherever_its_shell_stands() {
 }
 
 #[test]
+fn a_worktree_that_the_shell_has_entered_changes_nothing_for_the_loop() {
+    let world = session(PLAN);
+    given(&calls(&world, "task 1.1", "t0"));
+    world.git(&["worktree", "add", "--quiet", ".claude/worktrees/other"]);
+    told(&world, "t0", "lost");
+    let cwd = world.path(".claude/worktrees/other");
+    for (id, task) in [("t1", "1.1"), ("t2", "1.2")] {
+        let fields = json!({"cwd": cwd, "tool_use_id": id});
+        let given = given(&calls_with(&world, &fields, &json!({"prompt": format!("task {task}")})));
+        let brief = given["prompt"].as_str().unwrap();
+        assert!(brief.contains(&format!("Work in {}: ", world.root.display())), "{brief}");
+        world.write("a", "");
+        let stopped = world.hook("stop", &json!({"cwd": cwd, "prompt_id": "1"}));
+        assert!(stopped.stdout.contains(&format!("`task {task}`")), "{}", stopped.stdout);
+        ends_with(&world, id, &json!({"cwd": cwd})).silent();
+        let text = told(&world, id, "x");
+        assert!(text.starts_with(&format!("Task {task} passed")), "{text}");
+    }
+    assert!(!world.path(STATE).exists(), "complete");
+    let commits = world.git(&["log", "main", "--format=%(trailers:key=Task,valueonly)"]);
+    assert_eq!(commits.split_whitespace().collect::<Vec<_>>(), ["1.2", "1.1"]);
+    let committed = world.git(&["log", "main", "--format=", "--name-only"]);
+    assert!(!committed.contains("worktrees"), "{committed}");
+}
+
+#[test]
+fn a_session_that_calls_a_plan_complete_from_which_a_task_was_removed_is_not_believed() {
+    let world = session("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write(TASKS, "- [ ] 1.1 a\n");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    told(&world, "t1", "x");
+    assert_eq!(world.read(TASKS), "- [x] 1.1 a\n", "every box is ticked");
+    let claims = json!({"prompt_id": "1", "last_assistant_message": "ALL_TASKS_COMPLETE"});
+    let line = world.hook("stop", &claims).tells();
+    let waits = "specum waits for you: task 1.2 (b) was removed while 1.1 was being worked on";
+    assert!(line.contains(waits) && line.contains("`specum accept 1.2`"), "{line}");
+    assert!(world.path(STATE).exists() && world.journal("completed").is_empty());
+}
+
+#[test]
+fn a_session_that_opens_where_a_loop_waits_hears_so_unless_somebody_holds_it() {
+    let world = session(PLAN);
+    let starts = |session: &str| {
+        let fields =
+            json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
+        world.hook("session-start", &fields)
+    };
+    let held = starts("new");
+    assert!(held.exits(0).stdout.starts_with("specum: the active spec is test-spec"), "no JSON");
+    assert!(!held.stdout.contains("waits"), "{}", held.stdout);
+    world.hook("session-end", &json!({"reason": "other"})).silent();
+    let answer = starts("new").exits(0).json();
+    let line = "specum: the loop of test-spec waits, 0 of 2 tasks are done. ";
+    assert!(answer["systemMessage"].as_str().unwrap().starts_with(line), "{answer}");
+    let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.starts_with("specum: the active spec is test-spec"), "{answer}");
+    // Where no loop is, nothing waits.
+    world.specum(&["cancel"]).exits(0);
+    assert!(starts("new").exits(0).stdout.starts_with("specum: the active spec"));
+}
+
+#[test]
 fn a_command_that_its_verb_would_refuse_is_refused_where_it_can_be_heard() {
     let world = World::planned("- [ ] 1.1 a\n- [ ] 1.1 b\n");
     let types = |name: &str| {
@@ -252,4 +315,26 @@ fn what_an_executor_changes_after_its_verdict_is_in_nobodys_commit() {
     let committed = world.git(&["log", "--format=", "--name-only"]);
     assert!(committed.lines().any(|path| path == "b"), "{committed}");
     assert!(!committed.contains("extra"), "{committed}");
+}
+
+#[test]
+fn what_it_changes_before_the_next_task_is_called_is_in_nobodys_commit_either() {
+    let world = session("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+    given(&calls(&world, "task 1.1", "t1"));
+    world.write("a", "");
+    ends(&world, "t1", "TASK_COMPLETE").silent();
+    told(&world, "t1", "x");
+    world.write("extra", "");
+    ends(&world, "t1", "I did more.").silent();
+    assert_eq!(world.journal("late")[0]["changed"], json!(["extra"]));
+    given(&calls(&world, "task 1.2", "t2"));
+    world.write("b", "");
+    ends(&world, "t2", "TASK_COMPLETE").silent();
+    let seen = returns(&world, "t2", &response("x")).system_message();
+    let late = "the executor of 1.1 changed extra after its verdict, which is not committed";
+    assert!(seen.contains(late), "{seen}");
+    let committed = world.git(&["log", "--format=", "--name-only"]);
+    assert!(committed.lines().any(|path| path == "b"), "{committed}");
+    assert!(!committed.contains("extra"), "{committed}");
+    assert!(world.path("extra").exists());
 }

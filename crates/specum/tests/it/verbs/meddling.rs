@@ -91,6 +91,78 @@ fn a_check_of_a_later_task_that_an_agent_weakens_does_not_count() {
 }
 
 #[test]
+fn check_and_dry_run_show_the_check_on_record_while_another_one_waits() {
+    let plan = "- [ ] 1.1 a\n- [ ] 1.2 b\n  - **Verify**: `test -f b`\n";
+    let world = World::started(plan);
+    world.write(TASKS, plan.replace("`test -f b`", "`true`"));
+    let shown = |on_record: bool| {
+        let check = world.specum(&["check"]).exits(0).stdout.clone();
+        let line = check.lines().find(|line| line.contains("check: 1.2")).unwrap();
+        let dry = world.specum(&["run", "--dry-run", "--agent-command", "true"]);
+        let dry = dry.exits(0).stdout.clone();
+        let note = ", the check on record: the plan's waits for `specum accept`";
+        let of_plan = [line.contains("`true`"), dry.contains("checked by `true`")];
+        let recorded = [line.contains("`test -f b`"), dry.contains("checked by `test -f b`")];
+        assert_eq!((recorded, of_plan), ([on_record; 2], [!on_record; 2]), "{check}{dry}");
+        assert_eq!(line.ends_with(note), on_record, "{line}");
+    };
+    shown(true);
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    shown(true);
+    world.person(&["accept", "1.2"]);
+    shown(false);
+}
+
+#[test]
+fn a_fix_task_that_comes_with_the_end_of_a_group_is_on_record() {
+    let world = World::planned("- [ ] 1.1 [P] a\n  - **Verify**: `test -f a`\n- [ ] 1.2 [P] b\n");
+    world.specum(&["implement", "--recovery-mode", "--max-task-iterations", "1"]).exits(0);
+    world.finish("1.1", "TASK_COMPLETE").exits(1);
+    // Nothing is left of the group, and that is found by whoever asks next.
+    world.person(&["tick", "1.2"]);
+    let due = world.specum(&["next"]);
+    assert!(due.exits(0).stdout.contains("Due: task 1.1.1"), "{}", due.stdout);
+    let (head, fix) = {
+        let tasks = world.read(TASKS);
+        let (head, fix) = tasks.split_once("- [ ] 1.1.1 ").expect("a fix task");
+        (head.to_owned(), fix.replacen("**Verify**: `test -f a`", "**Verify**: `true`", 1))
+    };
+    world.write(TASKS, format!("{head}- [ ] 1.1.1 {fix}"));
+    let call = world.finish("1.1.1", "TASK_COMPLETE");
+    let question = "the check of 1.1.1 was changed while 1.1.1 was being worked on";
+    assert!(call.exits(6).stdout.contains(question), "{}", call.stdout);
+    assert!(!call.stdout.contains("Due: task"), "and it is not due: {}", call.stdout);
+    assert!(world.specum(&["next"]).exits(6).stdout.contains(question));
+}
+
+#[test]
+fn a_step_that_an_executor_ticks_costs_nothing() {
+    let plan = "- [ ] 1.1 a\n  - [ ] a step\n  - **Verify**:\n    - [ ] `test -f a`\n- [ ] 1.2 b\n";
+    let world = World::started(plan);
+    world.write("a", "");
+    world.write(TASKS, plan.replace("  - [ ]", "  - [x]"));
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    assert_eq!(call.exits(0).stderr, "");
+    assert!(call.stdout.contains("1.1 passed: verified"), "{}", call.stdout);
+    assert_eq!(world.read(TASKS), plan.replace("  - [ ]", "  - [x]").replace("[ ] 1.1", "[x] 1.1"));
+    assert_eq!(world.journal("plan-changed").len() + world.journal("unticked").len(), 0);
+    assert_eq!(world.git(&["show", "HEAD:specs/test-spec/tasks.md"]), world.read(TASKS));
+}
+
+#[test]
+fn a_heading_is_ticked_in_the_commit_of_its_last_task() {
+    let world =
+        World::started("- [ ] 1. Set up\n- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 2. More\n- [ ] 2.1 c\n");
+    let committed = || world.git(&["show", "HEAD:specs/test-spec/tasks.md"]);
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    assert!(committed().starts_with("- [ ] 1. Set up\n- [x] 1.1 a\n"), "{}", committed());
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    let after = "- [x] 1. Set up\n- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 2. More\n- [ ] 2.1 c\n";
+    assert_eq!((committed(), world.read(TASKS)), (after.into(), after.into()));
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_task_that_is_removed_during_an_attempt_keeps_the_loop_from_being_complete() {
     let world = World::started("- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
     world.write(TASKS, "- [ ] 1.1 a\n");
@@ -119,9 +191,15 @@ fn a_task_that_is_removed_while_it_is_worked_on_is_in_nobodys_commit() {
     assert!(call.exits(6).stdout.contains(question), "{}", call.stdout);
     world.specum(&["next"]).exits(0);
     world.write("two.txt", "");
-    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    let last = world.finish("1.2", "TASK_COMPLETE");
     let committed = world.git(&["log", "--format=", "--name-only"]);
     assert!(committed.contains("two.txt") && !committed.contains("one.txt"), "{committed}");
+    // It is called what it was called, wherever it is shown.
+    let shown = [&["next"][..], &["status"], &["log"], &[]].map(|verb| world.specum(verb));
+    for call in shown.iter().chain([&call, &last]) {
+        let said = format!("{}{}", call.stdout, call.stderr);
+        assert!(said.contains("task 1.1 (a) was removed") && !said.contains("gone."), "{said}");
+    }
 }
 
 #[test]
