@@ -8,6 +8,7 @@
 
 mod cli;
 mod gemini;
+mod jsonc;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,15 +1,16 @@
 //! Gemini CLI: hooks in its `settings.json`.
 //!
-//! Everything else in that file stays, in its order and its indentation. A file
-//! that is not plain JSON is left alone.
+//! They are put in and taken out as edits of the text, so everything else in that
+//! file stays, to the byte.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
-use serde::Serialize;
-use serde_json::ser::{PrettyFormatter, Serializer};
-use serde_json::{Map, Value, json};
+use anyhow::{Context, anyhow};
+use jsonc_parser::ast::{Array, Object, Value as Node};
+use jsonc_parser::common::Ranged;
+use serde_json::{Value, json};
 
+use super::jsonc::{Document, field};
 use super::{Scope, remove_if_empty};
 use crate::files::{self, FileError};
 
@@ -27,17 +28,15 @@ const EVENTS: [(&str, &str, u64); 4] = [
 ];
 
 pub(super) fn install(scope: Scope, program: &str) -> anyhow::Result<Vec<String>> {
-    let file = Settings::read(settings_path(scope)?)?;
-    let mut value = file.value.clone();
-    for (event, ours, timeout) in EVENTS {
-        add(&mut value, event, &format!("{program} hook {ours}"), timeout)
-            .with_context(|| format!("{} was left as it is", file.path.display()))?;
-    }
-    let path = file.path.display().to_string();
-    if value == file.value {
+    let file = settings_path(scope)?;
+    let path = file.display();
+    let was = read(&file)?;
+    let text =
+        with_hooks(was.as_deref(), program).with_context(|| format!("{path} was left as it is"))?;
+    if was.as_ref() == Some(&text) {
         return Ok(vec![format!("the hooks are in {path} already")]);
     }
-    file.write(&value)?;
+    write(&file, &text)?;
     let events = EVENTS.map(|(event, ..)| event).join(", ");
     let mut done = vec![format!("put the hooks {events} into {path}")];
     if scope == Scope::Project {
@@ -47,20 +46,22 @@ pub(super) fn install(scope: Scope, program: &str) -> anyhow::Result<Vec<String>
 }
 
 pub(super) fn uninstall(scope: Scope) -> anyhow::Result<Vec<String>> {
-    let file = Settings::read(settings_path(scope)?)?;
-    let mut value = file.value.clone();
-    EVENTS.iter().for_each(|(event, ..)| take_out(&mut value, event));
-    if value == file.value {
-        return Ok(Vec::new());
+    let file = settings_path(scope)?;
+    let path = file.display();
+    let Some(was) = read(&file)? else { return Ok(Vec::new()) };
+    let text = without_hooks(&was).with_context(|| format!("{path} was left as it is"))?;
+    match text {
+        Some(text) if text == was => Ok(Vec::new()),
+        Some(text) => {
+            write(&file, &text)?;
+            Ok(vec![format!("took the hooks out of {path}")])
+        }
+        None => {
+            files::remove(&file)?;
+            file.parent().map_or(Ok(()), remove_if_empty)?;
+            Ok(vec![format!("deleted {path}, which held only our hooks")])
+        }
     }
-    let path = file.path.display().to_string();
-    if value == json!({}) {
-        files::remove(&file.path)?;
-        file.path.parent().map_or(Ok(()), remove_if_empty)?;
-        return Ok(vec![format!("deleted {path}, which held only our hooks")]);
-    }
-    file.write(&value)?;
-    Ok(vec![format!("took the hooks out of {path}")])
 }
 
 fn settings_path(scope: Scope) -> anyhow::Result<PathBuf> {
@@ -73,111 +74,137 @@ fn settings_path(scope: Scope) -> anyhow::Result<PathBuf> {
     Ok(base.join(".gemini/settings.json"))
 }
 
-/// The host's settings, with what is needed to write them as they were.
-struct Settings {
-    path: PathBuf,
-    value: Value,
-    /// `None`: all in one line.
-    indent: Option<String>,
-    newline: bool,
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    let text = files::read_if_there(path, MAX_BYTES)?.map(String::from_utf8).transpose();
+    text.map_err(|_| {
+        anyhow!(
+            "{} was left as it is: it is not UTF-8; save it as such, then call this again",
+            path.display()
+        )
+    })
 }
 
-impl Settings {
-    /// Reads the file; a missing one is empty.
-    fn read(path: PathBuf) -> anyhow::Result<Settings> {
-        let bytes = files::read_if_there(&path, MAX_BYTES)?.unwrap_or_else(|| b"{}\n".to_vec());
-        let value: Value = serde_json::from_slice(&bytes).with_context(|| {
-            format!(
-                "{} is not plain JSON and was left as it is; take out comments and trailing \
-                 commas, then call this again",
-                path.display()
-            )
-        })?;
-        if !value.is_object() {
-            bail!("{} is not a JSON object and was left as it is", path.display());
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        let blank = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
-        let indent = text.lines().map(blank).find(|indent| !indent.is_empty());
-        let newline = text.ends_with('\n');
-        let indent = indent.or_else(|| text.trim_end().contains('\n').then(|| "  ".into()));
-        let settings = Settings { path, value, indent, newline };
-        // Written back, everything but our own lines must be as it was.
-        if settings.render(&settings.value)? != bytes && text.trim_end() != "{}" {
-            bail!(
-                "{} has a layout that would not survive and was left as it is; indent it evenly, \
-                 a value on a line, then call this again",
-                settings.path.display()
-            );
-        }
-        Ok(settings)
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| FileError::new("create", parent, error))?;
     }
-
-    /// The settings in the layout of the file: indented, or all in one line.
-    fn render(&self, value: &Value) -> anyhow::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        match &self.indent {
-            Some(indent) => {
-                let layout = PrettyFormatter::with_indent(indent.as_bytes());
-                value.serialize(&mut Serializer::with_formatter(&mut bytes, layout))?;
-            }
-            None => serde_json::to_writer(&mut bytes, value)?,
-        }
-        if self.newline {
-            bytes.push(b'\n');
-        }
-        Ok(bytes)
-    }
-
-    fn write(&self, value: &Value) -> anyhow::Result<()> {
-        let bytes = self.render(value)?;
-        if let Some(parent) = self.path.parent() {
-            std::fs::create_dir_all(parent)
-                .map_err(|error| FileError::new("create", parent, error))?;
-        }
-        // The file itself, should this be a link to it.
-        let path = std::fs::canonicalize(&self.path);
-        files::write(path.as_deref().unwrap_or(&self.path), &bytes)?;
-        Ok(())
-    }
-}
-
-/// Puts a hook on an event, or brings the one that is there up to date.
-fn add(settings: &mut Value, event: &str, command: &str, timeout: u64) -> anyhow::Result<()> {
-    let hook = json!({"type": "command", "name": NAME, "command": command, "timeout": timeout});
-    let hooks = settings.as_object_mut().expect("looked at when it was read").entry("hooks");
-    let hooks = hooks.or_insert_with(|| json!({})).as_object_mut();
-    let groups = hooks
-        .ok_or_else(|| anyhow!("`hooks` is not an object"))?
-        .entry(event)
-        .or_insert_with(|| json!([]));
-    let groups = groups.as_array_mut().ok_or_else(|| anyhow!("`hooks.{event}` is not a list"))?;
-    let mut there = groups.iter_mut().filter_map(|group| group["hooks"].as_array_mut()).flatten();
-    match there.find(|hook| is_ours(hook)) {
-        Some(old) => *old = hook,
-        None => groups.push(json!({"hooks": [hook]})),
-    }
+    // The file itself, should this be a link to it.
+    let target = std::fs::canonicalize(path);
+    files::write(target.as_deref().unwrap_or(path), text.as_bytes())?;
     Ok(())
 }
 
-/// Takes our hook off an event, and whatever is empty without it.
-fn take_out(settings: &mut Value, event: &str) {
-    let Some(hooks) = settings.get_mut("hooks").and_then(Value::as_object_mut) else { return };
-    let Some(groups) = hooks.get_mut(event).and_then(Value::as_array_mut) else { return };
-    groups.retain_mut(|group| {
-        let Some(list) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
-        let before = list.len();
-        list.retain(|hook| !is_ours(hook));
-        !list.is_empty() || before == 0
-    });
-    if groups.is_empty() {
-        hooks.shift_remove(event);
+/// The settings with our hooks in them.
+fn with_hooks(was: Option<&str>, program: &str) -> anyhow::Result<String> {
+    let (mark, text) = behind_mark(was.unwrap_or_default());
+    let mut text = text.to_owned();
+    for (event, ours, timeout) in EVENTS {
+        let command = format!("{program} hook {ours}");
+        let hook = json!({"type": "command", "name": NAME, "command": command, "timeout": timeout});
+        while let Some(edited) = put_in(&text, event, &hook)? {
+            text = edited;
+        }
     }
-    if hooks.is_empty() {
-        settings.as_object_mut().map(|fields: &mut Map<_, _>| fields.shift_remove("hooks"));
-    }
+    Ok(match was {
+        Some(_) => format!("{mark}{text}"),
+        None => format!("{:#}\n", serde_json::from_str::<Value>(&text)?),
+    })
 }
 
-fn is_ours(hook: &Value) -> bool {
-    hook["name"] == NAME && hook["command"].as_str().is_some_and(|text| text.contains(" hook "))
+/// The settings without our hooks; `None` if the file was made for them.
+fn without_hooks(was: &str) -> anyhow::Result<Option<String>> {
+    let (mark, old) = behind_mark(was);
+    let mut text = old.to_owned();
+    // The last one first, so that each step finds what its counterpart has left.
+    for (event, ..) in EVENTS.iter().rev() {
+        while let Some(edited) = Document::parse(&text)?.and_then(|it| take_out(&it, event)) {
+            text = edited;
+        }
+    }
+    // `put_in` writes so into an empty file; a file of ours begins with a line `{`.
+    let was_empty = old.trim_start().starts_with("{\"") && old.ends_with('}');
+    let is_ours = text.trim().is_empty() && text != old && !was_empty;
+    Ok((!is_ours).then(|| format!("{mark}{text}")))
 }
+
+/// The byte order mark, and what is behind it.
+fn behind_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
+}
+
+/// One edit towards our hook on an event; `None` if it is there as it is to be.
+fn put_in(text: &str, event: &str, hook: &Value) -> anyhow::Result<Option<String>> {
+    let group = json!({"hooks": [hook]});
+    let Some(settings) = Document::parse(text)? else {
+        return Ok(Some(format!("{text}{}", json!({"hooks": {event: [group]}}))));
+    };
+    let insert = |name, value: Value, into| Ok(Some(settings.insert(name, &value, into)));
+    let wrong = |name: &str, wanted: &str| {
+        anyhow!("`{name}` is not {wanted}; make it one, or take it out, then call this again")
+    };
+    let Some(hooks) = field(&settings.root, "hooks") else {
+        return insert(Some("hooks"), json!({event: [group]}), settings.root.range);
+    };
+    let hooks = hooks.value.as_object().ok_or_else(|| wrong("hooks", "an object"))?;
+    let Some(groups) = field(hooks, event) else {
+        return insert(Some(event), json!([group]), hooks.range);
+    };
+    let groups = groups.value.as_array();
+    let groups = groups.ok_or_else(|| wrong(&format!("hooks.{event}"), "a list"))?;
+    let Some((.., there)) = ours(groups) else { return insert(None, group, groups.range) };
+    for (name, value) in hook.as_object().into_iter().flatten() {
+        let wanted = value.to_string();
+        match field(there, name).map(|field| field.value.range()) {
+            None => return insert(Some(name), value.clone(), there.range),
+            Some(old) if old.text(text) != wanted => {
+                return Ok(Some(settings.replace(old, &wanted)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Takes one hook of ours off an event, with all that was made for it; `None` if
+/// there is none.
+fn take_out(settings: &Document<'_>, event: &str) -> Option<String> {
+    let root = &settings.root;
+    let all = field(root, "hooks")?;
+    let hooks = all.value.as_object()?;
+    let on_event = field(hooks, event)?;
+    let groups = on_event.value.as_array()?;
+    let (group, list, hook) = ours(groups)?;
+    if list.elements.len() > 1 {
+        return Some(settings.remove(hook.range));
+    }
+    let mut entry = group.range();
+    let around =
+        [(groups.range, on_event.range), (hooks.range, all.range), (root.range, root.range)];
+    for (container, whole) in around {
+        // Braces with a comment before or behind them are not ours.
+        let is_theirs = whole == root.range && root.text(settings.text) != settings.text.trim();
+        if is_theirs || !settings.was_made_with(entry, container) {
+            break;
+        }
+        entry = whole;
+    }
+    Some(settings.remove(entry))
+}
+
+/// A hook of ours, behind the group and the list that it is in.
+fn ours<'o, 't>(groups: &'o Array<'t>) -> Option<(&'o Node<'t>, &'o Array<'t>, &'o Object<'t>)> {
+    groups.elements.iter().find_map(|group| {
+        let list = field(group.as_object()?, "hooks")?.value.as_array()?;
+        let hook = list.elements.iter().filter_map(Node::as_object).find(|hook| is_ours(hook))?;
+        Some((group, list, hook))
+    })
+}
+
+fn is_ours(hook: &Object<'_>) -> bool {
+    let text = |name| field(hook, name)?.value.as_string_lit().map(|text| &text.value);
+    text("name").is_some_and(|name| name == NAME)
+        && text("command").is_some_and(|command| command.contains(" hook "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -129,19 +129,58 @@ fn settings_that_gemini_did_not_have_are_gone_again() {
 }
 
 #[test]
-fn settings_of_gemini_that_are_not_plain_json_are_left_alone() {
-    for bad in [
-        "{\n  // mine\n  \"a\": 1\n}\n",
-        "{\n  \"a\": [1, 2],\n  \"b\": 1\n}\n",
-        "[]",
-        "{\"hooks\": 1}",
-        "{\"hooks\": {\"AfterAgent\": {}}}",
+fn gemini_gets_settings_of_any_layout_back_byte_for_byte() {
+    for layout in [
+        "",
+        " \n",
+        "{}",
+        "{\n}\n",
+        "{ // mine\n}\n",
+        "// mine\n{}\n/* and mine */",
+        "{\n  // mine\n  \"a\": 1 // and mine\n}\n",
+        "{\n  \"a\": [1, 2],\n\n  \"b\": {\"c\": 1}\n\n}\n",
+        "{\"a\": 1, \"b\": [ 2 ] }",
+        "{\r\n\t\"a\": 1,\r\n}\r\n",
+        "\u{feff}{\n    \"a\": 1\n}\n",
+        "{\"hooks\": {}}\n",
+        "{\n  \"hooks\": {\"AfterAgent\": []},\n}\n",
+        "{\n  \"hooks\": {\n    \"AfterAgent\": [ /* none */ ]\n  }\n}\n",
+    ] {
+        let world = World::empty();
+        world.write(".gemini/settings.json", layout);
+        let install = ["install", "--host", "gemini", "--scope", "project"];
+        plugin_alone(&world, &install).exits(0);
+        let once = world.read(".gemini/settings.json");
+        assert_eq!(once.matches(&format!("{SPECUM} hook ")).count(), 4, "{once}");
+        let again = plugin_alone(&world, &install);
+        let said = again.exits(0).stdout.lines().next();
+        assert!(said.is_some_and(|said| said.ends_with("settings.json already")), "{said:?}");
+        assert_eq!(world.read(".gemini/settings.json"), once, "nothing twice");
+        plugin_alone(&world, &["uninstall", "--host", "gemini", "--scope", "project"]).exits(0);
+        assert_eq!(world.read(".gemini/settings.json"), layout, "{once}");
+    }
+}
+
+#[test]
+fn settings_of_gemini_that_cannot_be_read_are_left_alone() {
+    for (bad, why) in [
+        ("theme = dark\n", "it is not JSON (Unexpected word on line 1 column 1); correct it"),
+        ("{\"a\": 1\n", "it is not JSON (Unterminated object on line 1 column 1); correct it"),
+        ("{\"a\": 1 \"b\": 2}", "it is not JSON (Expected comma on line 1 column 8); correct it"),
+        ("[]", "it is not a JSON object; make it one"),
+        ("// mine\n", "it is not a JSON object; make it one"),
+        ("{\"hooks\": 1}", "`hooks` is not an object; make it one, or take it out"),
+        (
+            "{\"hooks\": {\"AfterAgent\": {}}}",
+            "`hooks.AfterAgent` is not a list; make it one, or take it out",
+        ),
     ] {
         let world = World::empty();
         world.write(".gemini/settings.json", bad);
         let call = plugin_alone(&world, &["install", "--host", "gemini", "--scope", "project"]);
-        call.exits(1);
-        assert!(call.stderr.contains("left as it is"), "{}", call.stderr);
+        let told = &call.exits(1).stderr;
+        let expected = format!("/.gemini/settings.json was left as it is: {why}, then call this");
+        assert!(told.contains(&expected), "{told}");
         assert_eq!(world.read(".gemini/settings.json"), bad);
     }
 }
@@ -427,6 +466,9 @@ fn gemini_works_a_whole_spec_in_one_prompt() {
     let world = started(5);
     let model = OtherModel::start(Api::Gemini, one_task_a_turn);
     host::settle_gemini(world.home());
+    let settings = world.home().join(".gemini/settings.json");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, format!("// It takes comments.\n{text} /* So do we. */\n")).unwrap();
     plugin(&world, &program, &["install", "--host", "gemini"]).exits(0);
 
     let outcome = host::gemini_prompt(&program, &model.url(), world.home(), &world.root, PROMPT);
