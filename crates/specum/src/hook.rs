@@ -34,6 +34,7 @@ use crate::attempt::{History, review, take_back};
 use crate::claude_config;
 use crate::clock;
 use crate::files;
+use crate::git::Git;
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec, SpecError};
@@ -356,7 +357,10 @@ fn unproved_in_words(tasks: &[String]) -> String {
 fn session_start(input: &Input) -> Option<String> {
     let note = note_on_active_spec(input);
     let told: Vec<String> =
-        [loop_that_waits(input), warning_of_namesakes(&input.cwd)].into_iter().flatten().collect();
+        [loop_that_waits(input), nothing_to_commit_with(input), warning_of_namesakes(&input.cwd)]
+            .into_iter()
+            .flatten()
+            .collect();
     if told.is_empty() && input.host != Host::Gemini {
         return note;
     }
@@ -377,6 +381,16 @@ fn warning_of_namesakes(cwd: &str) -> Option<String> {
     session::current()?;
     let warning = claude_config::namesakes(&project_of(cwd)?.root)?;
     Some(format!("Ralph-specum: {warning}"))
+}
+
+/// Why nothing could be committed in the repository of the active spec, if so:
+/// better known before the first task is given out.
+fn nothing_to_commit_with(input: &Input) -> Option<String> {
+    let (_, spec) = active_spec(&input.cwd)?;
+    let tasks = Store::of(&spec).read_tasks().ok()??;
+    TaskFile::scan(&tasks).open().next()?;
+    let error = Git::open(&spec.root).ok()?.refuse_unable_to_commit().err()?;
+    Some(format!("specum: nothing can be committed here: {error}"))
 }
 
 /// That a loop of ours waits which nobody works on, in a line for the person who

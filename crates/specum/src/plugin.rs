@@ -121,6 +121,11 @@ impl Host {
     }
 }
 
+/// Whether Gemini CLI calls our hooks in a project.
+pub(crate) fn is_in_gemini(root: &Path) -> bool {
+    gemini::is_installed(root)
+}
+
 /// This binary, as a shell calls it.
 fn own_program() -> anyhow::Result<String> {
     let path = std::env::current_exe().context("cannot find out where this binary is")?;

@@ -22,10 +22,11 @@ use measure::{Bench, Figures, Group, Scale};
 mod it {
     pub(crate) mod host;
     pub(crate) mod model;
+    pub(crate) mod other_model;
     pub(crate) mod terminal;
     pub(crate) mod world;
 }
-use it::{host, model, terminal, world};
+use it::{host, model, other_model, terminal, world};
 
 #[allow(dead_code, reason = "a test uses the quick form")]
 mod measure;

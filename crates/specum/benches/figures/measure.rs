@@ -6,6 +6,7 @@
 
 pub(crate) mod build;
 pub(crate) mod growth;
+mod hosts;
 pub(crate) mod plot;
 pub(crate) mod row;
 mod run;
@@ -32,6 +33,8 @@ pub(crate) enum Group {
     Run,
     /// A session of the real Claude Code with a scripted model
     Session,
+    /// Sessions of the real Codex and Gemini CLI
+    Hosts,
     /// The binary's size and a cold build
     Build,
 }
@@ -44,6 +47,7 @@ impl Group {
             Group::Growth => growth::measure(bench),
             Group::Run => run::measure(bench).into(),
             Group::Session => session::measure(bench),
+            Group::Hosts => hosts::measure(bench),
             Group::Build => build::measure(bench).into(),
         }
     }

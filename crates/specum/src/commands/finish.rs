@@ -14,7 +14,9 @@ use crate::session;
 /// Judge the result of a task: verify, tick, commit, go on
 ///
 /// The result is what the executor said at the end, on standard input or in a
-/// file. What counts is checked by specum itself. Prints what is next.
+/// file. What counts is checked by specum itself. Prints what is next. In a
+/// session of Codex or Gemini CLI that calls specum's hooks, the result is only
+/// recorded: the hook at the end of the turn judges it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Id of the task

@@ -64,6 +64,23 @@ pub(super) fn uninstall(scope: Scope) -> anyhow::Result<Vec<String>> {
     }
 }
 
+/// Whether the hooks are in the settings of the user, or of a project.
+pub(super) fn is_installed(root: &Path) -> bool {
+    let of_user = settings_path(Scope::User).ok();
+    let of_project = root.join(".gemini/settings.json");
+    of_user.into_iter().chain([of_project]).any(|path| {
+        let text = read(&path).ok().flatten().unwrap_or_default();
+        let (_, text) = behind_mark(&text);
+        Document::parse(text).is_ok_and(|settings| settings.is_some_and(|it| has_hook(&it)))
+    })
+}
+
+fn has_hook(settings: &Document<'_>) -> bool {
+    let groups = field(&settings.root, "hooks")
+        .and_then(|hooks| field(hooks.value.as_object()?, "AfterAgent")?.value.as_array());
+    groups.is_some_and(|groups| ours(groups).is_some())
+}
+
 fn settings_path(scope: Scope) -> anyhow::Result<PathBuf> {
     let base = match scope {
         Scope::Project => std::env::current_dir()?,

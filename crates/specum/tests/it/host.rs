@@ -30,7 +30,7 @@ pub(crate) use conversation::Conversation;
 pub(crate) use other::{
     OtherOutcome, codex_command, codex_exec, codex_in_background, codex_in_its_sandbox,
     codex_read_only, codex_without_trust, gemini_command, gemini_prompt, gemini_without_trust,
-    settle_codex, settle_gemini, settle_opencode,
+    opencode_prompt, settle_codex, settle_gemini, settle_opencode,
 };
 
 /// An agent host as npm knows it.

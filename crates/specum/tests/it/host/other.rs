@@ -162,6 +162,21 @@ fn sandboxed(program: &Path, home: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// `opencode run` in a project.
+pub(crate) fn opencode_prompt(
+    program: &Path,
+    home: &Path,
+    project: &Path,
+    prompt: &str,
+) -> OtherOutcome {
+    let mut command = Command::new(program);
+    command
+        .args(["run", "--format", "json", "--auto", "--title=specum", prompt])
+        .env_clear()
+        .env("OPENCODE_DISABLE_AUTOUPDATE", "1");
+    run(command, home, project)
+}
+
 /// `gemini -p` in a project.
 pub(crate) fn gemini_prompt(
     program: &Path,

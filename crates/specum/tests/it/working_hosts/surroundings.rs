@@ -1,7 +1,14 @@
 //! What surrounds a session: no name to commit by, a folder below the project, a
 //! folder that the host does not trust, a second session, a hook that is killed.
 
+use std::io::Write;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
 use super::*;
+use crate::world::{call, until};
 
 fn attempts(world: &World) -> usize {
     world.journal_of("demo", "failed").len()
@@ -160,4 +167,87 @@ fn a_second_session_is_told_who_works_and_takes_nothing() {
     assert_eq!(told.len(), 2, "it is not sent back: {told:#?}");
     assert!(!world.read("specs/demo/tasks.md").contains("- [x]"));
     drop(one);
+}
+
+/// An event of Codex, as it tells its hooks.
+fn codex_event(world: &World, event: &str, more: &Value) -> Vec<u8> {
+    let mut input = json!({
+        "session_id": "s", "turn_id": "t", "cwd": world.root, "hook_event_name": event,
+        "transcript_path": "/none/rollout-s.jsonl", "permission_mode": "default",
+    });
+    let fields = input.as_object_mut().expect("an object");
+    fields.extend(more.as_object().cloned().unwrap_or_default());
+    input.to_string().into_bytes()
+}
+
+#[test]
+fn a_hook_that_is_ended_in_the_middle_of_a_check_ends_the_check_and_decides_nothing() {
+    let plan = "- [ ] 1.1 First\n  - **Verify**: `echo $$ >> started; read line < gate`\n";
+    let world = project(plan);
+    world.program("mkfifo").arg(world.path("gate")).status().unwrap();
+    world.write(".git/info/exclude", "gate\nstarted\n");
+    let submit = codex_event(&world, "UserPromptSubmit", &json!({"prompt": "Work"}));
+    world.specum_with(&["hook", "submit"], &submit).exits(0);
+    let mut implement = world.command();
+    implement.arg("implement").env("CODEX_SESSION_ID", "s");
+    call(implement, b"").exits(0);
+    world.write("done", "");
+
+    let said = json!({"last_assistant_message": "TASK_COMPLETE", "stop_hook_active": false});
+    let stop = codex_event(&world, "Stop", &said);
+    let mut hook = world.command();
+    hook.args(["hook", "stop"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut hook = hook.spawn().unwrap();
+    hook.stdin.take().unwrap().write_all(&stop).unwrap();
+    until("the check has begun", || world.path("started").exists());
+    kill_process(Pid::from_child(&hook), Signal::TERM).unwrap();
+    hook.wait().unwrap();
+    let check = format!("/proc/{}", world.read("started").trim());
+    until("the check has ended too", || !Path::new(&check).exists());
+    assert_eq!(attempts(&world), 0);
+    assert!(world.read("specs/demo/tasks.md").contains("- [ ] 1.1"));
+
+    std::fs::remove_file(world.path("gate")).unwrap();
+    world.write("gate", "open\n");
+    let ended = world.specum_with(&["hook", "stop"], &stop);
+    assert!(ended.stdout.contains("demo is complete: 1 of 1"), "{} {}", ended.stdout, ended.stderr);
+    assert_eq!(world.read("started").lines().count(), 2, "once for each end of the turn");
+}
+
+#[test]
+fn doctor_and_the_start_of_a_session_say_that_nothing_can_be_committed() {
+    let world = project(ONE);
+    std::fs::write(world.home().join(".gitconfig"), "[user]\n\tuseConfigOnly = true\n").unwrap();
+    let nameless = |args: &[&str], input: &[u8]| {
+        let mut command = world.command();
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env_remove(format!("GIT_{who}_NAME")).env_remove(format!("GIT_{who}_EMAIL"));
+        }
+        command.args(args);
+        call(command, input)
+    };
+    let start = codex_event(&world, "SessionStart", &json!({"source": "startup"}));
+    let said = nameless(&["hook", "session-start"], &start);
+    assert!(said.stdout.contains("specum: nothing can be committed here: "), "{}", said.stdout);
+    let doctor = nameless(&["doctor"], b"");
+    assert!(doctor.stdout.contains("nothing can be committed: "), "{}", doctor.stdout);
+}
+
+#[test]
+fn opencode_works_by_hand_and_finish_judges_at_once() {
+    let Some(program) = host::opencode() else { return };
+    let world = project(ONE);
+    let model = OtherModel::start(Api::Chat, |told| match told {
+        Told::Text(text) if text.contains("Work on the spec") => {
+            let work = "specum implement; touch done-1.1; echo TASK_COMPLETE | specum finish 1.1";
+            Answer::Run(work.into())
+        }
+        Told::Text(_) => Answer::Say("A title".into()),
+        Told::Output(_) => Answer::Say("Done.".into()),
+    });
+    host::settle_opencode(world.home(), &model.url());
+    let prompt = "Work on the spec demo.";
+    let outcome = host::opencode_prompt(&program, world.home(), &world.root, prompt);
+    assert!(outcome.succeeded(), "{}", outcome.tail());
+    is_worked(&world, &model, 1, &outcome.tail());
 }
