@@ -99,6 +99,10 @@ pub enum Entry {
         /// attempt's work unless it changes further.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         dirty: BTreeMap<String, String>,
+        /// What failed attempts at the task had left in the tree by then, with a
+        /// digest of each file: the attempt's work, but not its own to take away.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        left_before: BTreeMap<String, String>,
         /// The open tasks of other specs' plans that were uncommitted already:
         /// what stood there is nowhere else.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -321,6 +325,9 @@ pub enum Entry {
         attempt: u64,
         /// The reference.
         reference: String,
+        /// How many files it holds; 0 if that was not counted.
+        #[serde(default)]
+        files: usize,
     },
     /// What an attempt had left that nobody got to judge is out of the user's
     /// tree: what is changed there from now on is somebody else's, and the

@@ -210,6 +210,8 @@ pub struct Kept {
     pub attempt: u64,
     /// The reference it is kept under.
     pub reference: String,
+    /// How many files it holds; 0 if that was not counted.
+    pub files: usize,
 }
 
 /// A wait for an agent.

@@ -325,6 +325,17 @@ impl Git {
         Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
+    /// Whether one commit has another among those it was made from.
+    pub fn descends(&self, commit: &str, from: &str) -> Result<bool, GitError> {
+        let args = ["merge-base", "--is-ancestor", from, commit];
+        let run = process::run(self.command(&args), &[], BOUNDS);
+        match run.ended {
+            Ended::Code(0) => Ok(true),
+            Ended::Code(1) => Ok(false),
+            _ => Err(said(&args, &run)),
+        }
+    }
+
     /// A file as it is in a commit; `None` if it is not in it.
     pub fn file_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         if self.paths_at(commit, &[path.to_owned()])?.is_empty() {

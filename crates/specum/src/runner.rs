@@ -111,6 +111,14 @@ pub enum RunError {
          something deletes .ralph-journal.jsonl, or what is in it"
     )]
     Forgotten(String),
+    /// Something went wrong in a worktree whose work could not be kept.
+    #[error("{error}. Its work is kept nowhere else, so the worktree stays: {}", .path.display())]
+    InWorktree {
+        /// What.
+        error: Box<RunError>,
+        /// The worktree.
+        path: PathBuf,
+    },
     /// A worktree could not be prepared.
     #[error("worktree_setup failed ({how}):\n{output}")]
     Setup {
@@ -119,6 +127,16 @@ pub enum RunError {
         /// The end of what it printed.
         output: String,
     },
+}
+
+impl RunError {
+    /// The same, with the place where work is that nothing else holds.
+    fn in_worktree(self, path: &Path) -> RunError {
+        match self {
+            RunError::InWorktree { .. } => self,
+            error => RunError::InWorktree { error: Box::new(error), path: path.to_owned() },
+        }
+    }
 }
 
 /// What a run writes into the lock of a work tree, for those it keeps out.
@@ -224,7 +242,10 @@ pub fn run(
     let worked = work(workspace, options, reporter, began);
     let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
-    let put_away = recover::recover(workspace);
+    let put_away = recover::recover(workspace, None);
+    for text in workspace.take_news() {
+        reporter.event(&RunEvent::Warning { text });
+    }
     let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     let released = release(workspace, told, worked.uncharged, began);
     // The first thing that went wrong is the one to tell.
@@ -268,6 +289,8 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
         }
     }
     let alone = alone_in_tree(workspace)?;
+    // Before we beat ourselves.
+    let until = recover::worked_until_then(workspace);
     let pulse = Pulse::start(workspace, &me)?;
     if let Ok(git) = &workspace.git {
         // No agent can mend that, and each would use up its attempts.
@@ -277,7 +300,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
     workspace.start(Start { owner, ..options.start.clone() })?;
     // A session that another plugin drives would be sent back to the same work.
     ralph_loop::end(&workspace.spec)?;
-    let ready = recover::recover(workspace)
+    let ready = recover::recover(workspace, until)
         .and_then(|()| if options.allow_dirty { Ok(()) } else { refuse_dirty(workspace) });
     if ready.is_err() {
         release(workspace, "not begun".into(), 0, Instant::now())?;
@@ -333,7 +356,7 @@ pub fn forget(spec: &Spec) {
 /// Puts away what runs have left that did not get to their end.
 pub fn repair(workspace: &Workspace) -> Result<(), RunError> {
     let _alone = alone_in_tree(workspace)?;
-    recover::recover(workspace)
+    recover::recover(workspace, recover::worked_until_then(workspace))
 }
 
 /// A tree with changes of the user's own is not worked in: nobody could tell

@@ -81,9 +81,9 @@ impl<'f, 't> Gathering<'f, 't> {
                     attempt.went_to_git = true;
                 }
             }
-            Entry::Kept { task, attempt, reference } => {
-                let kept =
-                    Kept { task: task.id.clone(), attempt: *attempt, reference: reference.clone() };
+            Entry::Kept { task, attempt, reference, files } => {
+                let (task, reference) = (task.id.clone(), reference.clone());
+                let kept = Kept { task, attempt: *attempt, reference, files: *files };
                 self.summary.kept.push(kept);
             }
             Entry::Waited { agent, why, millis } => {

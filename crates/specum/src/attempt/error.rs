@@ -61,6 +61,9 @@ pub enum AttemptError {
     /// Somebody who does not own the spec has asked.
     #[error("somebody else works {0} by now")]
     NotYours(String),
+    /// An attempt has rewritten the history.
+    #[error("paused: {0}. Look at it, then `specum resume`")]
+    Rewritten(String),
     /// The attempt began on another branch.
     #[error(
         "HEAD is on {now}, the attempt began on {before}: paused. Switch back, then `specum resume`"

@@ -174,6 +174,12 @@ impl<'a> History<'a> {
         late.flatten().map(String::as_str).collect()
     }
 
+    /// Whether something of an attempt was kept since it began.
+    pub fn has_kept(self, opened: &Opened) -> bool {
+        self.since_opening(opened)
+            .any(|entry| matches!(entry, Entry::Kept { task, .. } if task.id == opened.key.id))
+    }
+
     /// Whether a command of this session has asked for work of this loop.
     pub fn was_held(self, session: &str) -> bool {
         let loop_of_now = self.0.iter().rev().take_while(|record| {
@@ -390,6 +396,7 @@ fn opening(record: &Record) -> Option<Opened> {
         block,
         block_bytes,
         dirty,
+        left_before,
         open_elsewhere,
         branch,
         id,
@@ -409,6 +416,7 @@ fn opening(record: &Record) -> Option<Opened> {
         head: head.clone(),
         branch: branch.clone(),
         dirty: dirty.clone(),
+        left_before: left_before.clone(),
         open_elsewhere: open_elsewhere.clone(),
         id: id.clone(),
         was: was.clone(),

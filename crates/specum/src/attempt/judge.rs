@@ -161,6 +161,8 @@ pub struct Found<'a> {
     proofs: Vec<String>,
     /// Boxes of other plans that the attempt ticked, and that are open again.
     elsewhere: Vec<String>,
+    /// What became of the history, if the attempt has rewritten it.
+    rewritten: Option<String>,
 }
 
 impl Found<'_> {
@@ -228,13 +230,16 @@ impl Workspace {
             Some(changed) => changed,
             None => self.changed_by(opened, &tree)?,
         };
+        let rewritten = self.keep_rewritten(opened, &tree)?;
+        self.tell_vanished(opened, &tree, &changed);
         let elsewhere = match &self.git {
             Ok(git) => self.take_back_elsewhere(git, opened, &changed)?,
             Err(_) => Vec::new(),
         };
         let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
-        Ok(Found { result, changed, branch: tree.branch, check, proofs, elsewhere })
+        let branch = tree.branch;
+        Ok(Found { result, changed, branch, check, proofs, elsewhere, rewritten })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
@@ -351,6 +356,12 @@ impl Workspace {
         let journal = self.store.read_journal()?;
         self.is_still_open(state, opened, by, &journal)?;
         self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
+        if let Some(why) = &found.rewritten {
+            let pause = Event::Pause { why: Some(why.clone()) };
+            let entry = Entry::Paused { why: Some(why.clone()) };
+            locked.write_step(entry, &machine::step(state, &file, pause))?;
+            return Err(AttemptError::Rewritten(why.clone()));
+        }
         let task = match file.find(&opened.key) {
             tasks::Found::Same(index) | tasks::Found::Retitled(index) => Some(&file.tasks[index]),
             tasks::Found::Gone => None,

@@ -1,20 +1,57 @@
 //! Work that is neither finished nor lost: kept under a reference, out of the
 //! user's tree.
 
+use std::path::Path;
+
+use jiff::Timestamp;
 use specum_core::journal::Entry;
+use specum_core::line;
 
 use super::{AttemptError, Opened, Workspace};
 use crate::git::Git;
 use crate::names::{kept_references, part};
+use crate::os;
+
+/// How much of a list of files a sentence names.
+const MAX_NAMED: usize = 200;
 
 impl Workspace {
     /// Keeps what an attempt has left in the user's tree under a reference and
-    /// takes it out of the tree.
-    pub fn put_away(&self, git: &Git, opened: &Opened) -> Result<Option<String>, AttemptError> {
-        let left = self.left_by(opened)?;
-        let reference = self.keep(git, opened, &left)?;
-        git.take_out(&left)?;
-        Ok(reference)
+    /// takes it out of the tree. What was changed after `until`, when the attempt
+    /// was at work no longer, is the person's and stays; where that cannot be told,
+    /// it is kept and stays.
+    pub fn put_away(
+        &self,
+        git: &Git,
+        opened: &Opened,
+        until: Option<Timestamp>,
+    ) -> Result<(), AttemptError> {
+        let mut of_attempt = Vec::new();
+        let (left, mut in_doubt) = self.left_by(opened)?;
+        for path in left {
+            match until.map_or(Whose::Attempts, |until| whose(&git.root.join(&path), until)) {
+                Whose::Attempts => of_attempt.push(path),
+                Whose::Persons => {}
+                Whose::Unknown => in_doubt.push(path),
+            }
+        }
+        let id = opened.key.shown();
+        if let Some(kept) = self.keep(git, opened, &of_attempt)? {
+            git.take_out(&of_attempt)?;
+            let files = line::head(&of_attempt.join(", "), MAX_NAMED).to_owned();
+            self.tell_text(format!(
+                "what the unfinished attempt at {id} had changed is no longer in your tree: \
+                 {files}. It is kept: {kept}"
+            ));
+        }
+        if let Some(kept) = self.keep(git, opened, &in_doubt)? {
+            let files = line::head(&in_doubt.join(", "), MAX_NAMED).to_owned();
+            self.tell_text(format!(
+                "{files} may be yours or of the unfinished attempt at {id}, and stays where it \
+                 is; a copy is kept: {kept}"
+            ));
+        }
+        Ok(())
     }
 
     /// Keeps what an attempt has changed in some tree under a reference, if it
@@ -33,7 +70,7 @@ impl Workspace {
         let (task, attempt) = (&opened.key.id, opened.attempt);
         let message = format!("{} {task} attempt {attempt}, not finished", self.spec.name);
         git.keep(base.as_deref(), changed, &reference, &message)?;
-        self.record_kept(opened, reference).map(Some)
+        self.record_kept(opened, reference, changed.len()).map(Some)
     }
 
     /// Keeps a commit that holds the work of an attempt.
@@ -41,7 +78,7 @@ impl Workspace {
         let git = self.repository()?;
         let reference = self.free_reference(git, opened)?;
         git.point(&reference, commit)?;
-        self.record_kept(opened, reference)
+        self.record_kept(opened, reference, 0)
     }
 
     fn free_reference(&self, git: &Git, opened: &Opened) -> Result<String, AttemptError> {
@@ -56,9 +93,35 @@ impl Workspace {
         Ok(free.expect("some number is free"))
     }
 
-    fn record_kept(&self, opened: &Opened, reference: String) -> Result<String, AttemptError> {
+    fn record_kept(
+        &self,
+        opened: &Opened,
+        reference: String,
+        files: usize,
+    ) -> Result<String, AttemptError> {
         let (attempt, kept) = (opened.attempt, reference.clone());
-        self.record(opened, |task| Entry::Kept { task, attempt, reference: kept })?;
+        self.record(opened, |task| Entry::Kept { task, attempt, reference: kept, files })?;
         Ok(reference)
+    }
+}
+
+/// Whose a change is that was found after an attempt had broken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Attempts,
+    Persons,
+    /// What is gone has no time, and a file may be moved with the time it had.
+    Unknown,
+}
+
+/// Whose the change of a path is, if the attempt was at work until then.
+fn whose(path: &Path, until: Timestamp) -> Whose {
+    let Ok(file) = path.symlink_metadata() else { return Whose::Unknown };
+    let written = file.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
+    match (written, os::changed(&file)) {
+        (Some(written), _) if written > until => Whose::Persons,
+        (Some(_), Some(changed)) if changed > until => Whose::Unknown,
+        (Some(_), _) => Whose::Attempts,
+        (None, _) => Whose::Unknown,
     }
 }

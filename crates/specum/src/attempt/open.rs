@@ -47,6 +47,7 @@ pub struct Opened {
     pub(super) head: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) dirty: BTreeMap<String, String>,
+    pub(super) left_before: BTreeMap<String, String>,
     pub(super) open_elsewhere: BTreeMap<String, Vec<String>>,
     /// What tells this attempt from every other, whatever its task is called by
     /// now.
@@ -65,6 +66,7 @@ impl Opened {
             block: line::readable(&self.block),
             block_bytes: line::bytes_beside_text(&self.block),
             dirty: self.dirty.clone(),
+            left_before: self.left_before.clone(),
             open_elsewhere: self.open_elsewhere.clone(),
             branch: self.branch.clone(),
             id: self.id.clone(),
@@ -378,6 +380,9 @@ fn opening(
 ) -> Opened {
     let task = &file.tasks[index];
     let name = task.name();
+    let dirty = history::baseline(journal, &name, &tree.dirty);
+    let mut left_before = tree.dirty.clone();
+    left_before.retain(|path, digest| dirty.get(path) != Some(digest));
     Opened {
         key: task.key(),
         attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
@@ -386,7 +391,8 @@ fn opening(
         at: clock::now().to_string(),
         head: tree.head.clone(),
         branch: tree.branch.clone(),
-        dirty: history::baseline(journal, &name, &tree.dirty),
+        dirty,
+        left_before,
         open_elsewhere: tree.open_elsewhere.clone(),
         id: attempt_id(),
         was: Vec::new(),

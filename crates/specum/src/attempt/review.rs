@@ -79,6 +79,11 @@ impl Workspace {
         self.news.lock().expect("no holder panics").append(&mut reviewed.news);
     }
 
+    /// Keeps a sentence for whoever talks to a person.
+    pub(super) fn tell_text(&self, text: String) {
+        self.news.lock().expect("no holder panics").push(text);
+    }
+
     /// What reviews have found since the last time, each in a sentence.
     pub fn take_news(&self) -> Vec<String> {
         std::mem::take(&mut *self.news.lock().expect("no holder panics"))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use specum_core::digest::Digest;
 use specum_core::journal::Entry;
+use specum_core::line;
 use specum_core::tasks::TaskKey;
 use specum_core::verify::{self, CheckRun};
 
@@ -128,12 +129,59 @@ impl Workspace {
     }
 
     /// What the attempt has left uncommitted in the user's tree and nowhere
-    /// else: files that were not changed before it began.
-    pub fn left_by(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+    /// else: files that were not changed before it began; and what it has changed
+    /// of what stood there already from earlier attempts, which a person may have
+    /// put right since.
+    pub fn left_by(&self, opened: &Opened) -> Result<(Vec<String>, Vec<String>), AttemptError> {
         let now = Tree { head: opened.head.clone(), ..self.tree()? };
         let mut left = self.changed_by(opened, &now)?;
-        left.retain(|path| !opened.dirty.contains_key(path));
-        Ok(left)
+        left.retain(|path| {
+            let stood = opened.left_before.get(path);
+            !opened.dirty.contains_key(path) && (stood.is_none() || stood != now.dirty.get(path))
+        });
+        Ok(left.into_iter().partition(|path| !opened.left_before.contains_key(path)))
+    }
+
+    /// Says which changes of the user's own an attempt has made away with: what
+    /// was uncommitted before it, and is neither that nor committed now.
+    pub(super) fn tell_vanished(&self, opened: &Opened, now: &Tree, changed: &[String]) {
+        let gone = |path: &&String| !now.dirty.contains_key(*path) && !changed.contains(path);
+        let gone: Vec<&str> = opened.dirty.keys().filter(gone).map(String::as_str).collect();
+        if !gone.is_empty() {
+            self.tell_text(format!(
+                "uncommitted changes of yours are gone since the attempt at {} began: {}. `git \
+                 stash list` may have them",
+                opened.key.shown(),
+                line::head(&gone.join(", "), 200)
+            ));
+        }
+    }
+
+    /// Keeps the commit that an attempt began from if it is no longer part of the
+    /// history, once, and says so.
+    pub(super) fn keep_rewritten(
+        &self,
+        opened: &Opened,
+        now: &Tree,
+    ) -> Result<Option<String>, AttemptError> {
+        let (Ok(git), Some(before), Some(head)) = (&self.git, &opened.head, &now.head) else {
+            return Ok(None);
+        };
+        if before == head || now.branch != opened.branch || git.descends(head, before)? {
+            return Ok(None);
+        }
+        let journal = self.store.read_journal()?;
+        if History(&journal).has_kept(opened) {
+            return Ok(None);
+        }
+        let kept = self.keep_commit(opened, before)?;
+        let branch = opened.branch.as_deref().unwrap_or("HEAD");
+        Ok(Some(format!(
+            "the attempt at {} has rewritten the history: {} is no longer part of {branch}. It is \
+             kept: {kept}",
+            opened.key.shown(),
+            line::head(before, 12)
+        )))
     }
 
     /// The user's own uncommitted changes: neither the plan's, nor ours, nor

@@ -13,7 +13,7 @@ use crate::exit;
 use crate::files;
 use crate::git::{Git, GitError};
 use crate::owner;
-use crate::plugin::PLUGIN;
+use crate::plugin::{self, PLUGIN};
 use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
@@ -173,6 +173,9 @@ fn examine_plugin(root: &Path, add: &mut impl FnMut(Grade, &'static str, String)
     if is_ours {
         add(Grade::Good, "plugin", format!("{PLUGIN} is enabled in Claude Code"));
     }
+    if plugin::is_in_gemini(root) {
+        add(Grade::Good, "plugin", "the hooks are in the settings of Gemini CLI".into());
+    }
     match codex_config::trust() {
         Trust::NotInstalled => {}
         Trust::Given => {
@@ -205,6 +208,7 @@ fn repair() -> anyhow::Result<String> {
             return Err(AttemptError::Held { spec, by }.into());
         }
         runner::repair(&workspace)?;
+        super::tell_news(&workspace);
         repaired.push(spec);
     }
     Ok(format!("repaired: {}", repaired.join(", ")))

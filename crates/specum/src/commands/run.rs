@@ -14,7 +14,8 @@ use specum_core::tasks::{self, Check, Command, Lookup, Task, TaskEdit, TaskFile,
 
 use super::check::counted_check;
 use super::{
-    NotHere, WrongCall, command_json, print, print_json, project, spec, warn, warn_of_settings,
+    NotHere, WrongCall, command_json, print, print_json, project, spec, tell_news, warn,
+    warn_of_settings,
 };
 use crate::attempt::{AttemptError, Workspace, checks_on_record};
 use crate::exit;
@@ -152,7 +153,10 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
     let mut reporter = report::to_stdout(args.json);
-    let outcome = runner::run(&workspace, &options, reporter.as_mut())?;
+    let outcome = runner::run(&workspace, &options, reporter.as_mut());
+    // What could not begin has found something all the same.
+    tell_news(&workspace);
+    let outcome = outcome?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let journal = workspace.store.read_journal()?;
     let summary = Summary::of(&journal, &TaskFile::scan(&tasks));

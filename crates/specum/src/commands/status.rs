@@ -10,7 +10,7 @@ use super::{print, print_json, project, spec};
 use crate::exit;
 use crate::owner;
 use crate::project::Spec;
-use crate::report::{clean, units};
+use crate::report::{clean, story, units};
 use crate::store::{Store, StoreError};
 
 /// Show where a spec stands
@@ -78,6 +78,7 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
         "unverified": summary.unverified,
         "byPerson": summary.by_person,
         "questions": summary.questions,
+        "kept": summary.kept,
         "attempts": summary.attempts,
         "millis": summary.millis,
         "tokens": summary.spent.tokens,
@@ -147,6 +148,10 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
     }
     if !summary.by_person.is_empty() {
         line("by you", format!("{}: ticked by you, not checked", summary.by_person.join(", ")));
+    }
+    for kept in &summary.kept {
+        let reference = story::kept(&clean::one_line(&kept.reference), kept.files);
+        line("kept", format!("what attempt {} at {} left: {reference}", kept.attempt, kept.task));
     }
     for question in &summary.questions {
         line("waits", clean::one_line(question));

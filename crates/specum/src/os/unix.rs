@@ -8,6 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use jiff::Timestamp;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getppid, kill_process, kill_process_group};
 
@@ -47,6 +48,11 @@ pub(crate) fn private_folder(builder: &mut DirBuilder) {
 /// from it who have the right.
 pub(crate) fn is_writable(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// When anything about a file was changed last, its name included.
+pub(crate) fn changed(file: &Metadata) -> Option<Timestamp> {
+    Timestamp::new(file.ctime(), i32::try_from(file.ctime_nsec()).ok()?).ok()
 }
 
 /// Tells a file from another one that has taken its name.

@@ -10,6 +10,8 @@ use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+use jiff::Timestamp;
+
 use super::{Ended, Strength};
 
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: the link itself is opened, not what it leads
@@ -37,6 +39,10 @@ pub(crate) fn private_folder(_builder: &mut DirBuilder) {}
 
 pub(crate) fn is_writable(folder: &Path) -> bool {
     folder.metadata().is_ok_and(|found| !found.permissions().readonly())
+}
+
+pub(crate) fn changed(_file: &Metadata) -> Option<Timestamp> {
+    None
 }
 
 pub(crate) fn identity(file: &Metadata) -> u64 {

@@ -158,8 +158,9 @@ fn told_of_run(entry: &Entry) -> Option<String> {
         Entry::Integrating { task, paths, .. } => {
             format!("{} is put on top of the others: {} files", id(task), paths.len())
         }
-        Entry::Kept { task, attempt, reference } => {
-            format!("{} what attempt {attempt} left is kept: {}", id(task), said(reference))
+        Entry::Kept { task, attempt, reference, files } => {
+            let reference = kept(&said(reference), *files);
+            format!("{} what attempt {attempt} left is kept: {reference}", id(task))
         }
         Entry::Waited { agent, why, millis } => {
             format!("waiting for {}{}: {}", said(agent), took(*millis), said(why))
@@ -169,6 +170,15 @@ fn told_of_run(entry: &Entry) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// Where work is kept, and how much of it.
+pub(crate) fn kept(reference: &str, files: usize) -> String {
+    match files {
+        0 => reference.to_owned(),
+        1 => format!("{reference} (1 file)"),
+        files => format!("{reference} ({files} files)"),
+    }
 }
 
 fn said(text: &str) -> String {

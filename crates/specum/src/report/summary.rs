@@ -15,7 +15,7 @@ use specum_core::tasks::TaskKey;
 
 use self::table::{Column, Table};
 use super::page::{Page, Part, Tone, columns, fit, pad};
-use super::{clean, units};
+use super::{clean, story, units};
 use crate::attempt;
 
 /// How many names a list shows before it says how many more there are.
@@ -142,7 +142,11 @@ fn sign(task: &TaskSummary) -> (&'static str, Tone) {
 
 /// What happened to the tasks that were not done at the first attempt.
 fn stories(summary: &Summary, page: Page) -> Vec<String> {
-    let told = summary.tasks.iter().filter(|task| task.attempts.len() > 1 || is_stuck(task));
+    let is_kept = |task: &TaskSummary| summary.kept.iter().any(|kept| kept.task == task.id);
+    let told = summary
+        .tasks
+        .iter()
+        .filter(|task| task.attempts.len() > 1 || is_stuck(task) || is_kept(task));
     let mut lines = Vec::new();
     for task in told {
         if !lines.is_empty() {
@@ -154,6 +158,7 @@ fn stories(summary: &Summary, page: Page) -> Vec<String> {
         let kept = summary.kept.iter().filter(|kept| kept.task == task.id);
         for kept in kept {
             let reference = clean::one_line(&kept.reference);
+            let reference = story::kept(&reference, kept.files);
             let text = format!("what attempt {} left is kept: {reference}", kept.attempt);
             lines.extend(page.wrapped(4, &text, Tone::Dim));
         }

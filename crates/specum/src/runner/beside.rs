@@ -5,8 +5,8 @@
 //! it is in the user's tree, so nothing is lost on the way. What does not fit
 //! there, because the files conflict or because the check fails on top of the
 //! others' work, is set aside and done again alone; that is no failed attempt.
-//! Nothing below the spec's folder is taken from a worktree, but for the notes
-//! of its executor.
+//! Of the spec's folder, specum's own files are not taken from a worktree, but for
+//! the notes of its executor.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use specum_core::agent::{Report, Trouble};
+use specum_core::digest::Digest;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::line;
@@ -34,6 +35,8 @@ use crate::session;
 const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// How much of a conflict the next attempt is shown.
 const SHOWN_CONFLICT: usize = 8 * 1024;
+/// The largest file whose content is compared; of a larger one its size and time.
+const MAX_COMPARED: u64 = 64 * 1024 * 1024;
 /// The longest document of a plan that a worktree gets a copy of.
 const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
 /// The variable that tells `worktree_setup` where the user's tree is.
@@ -55,8 +58,8 @@ pub(super) fn is_worktree(path: &Path) -> bool {
     path.join(".git").exists()
 }
 
-/// What was changed in a worktree since it was made: nothing of the spec's own
-/// folder, of which it has a copy.
+/// What was changed in a worktree since it was made. Of the spec's folder it has a
+/// copy, in which specum's own files, and what is as it was copied, are no work.
 pub(super) fn changed_in(
     git: &Git,
     base: &str,
@@ -68,8 +71,34 @@ pub(super) fn changed_in(
     changed.dedup();
     let root = &workspace.repository()?.root;
     let plan = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new("."));
-    changed.retain(|path| !Path::new(path).starts_with(plan) && !crate::git::is_own_file(path));
+    let is_copy = |path: &str| {
+        let (here, there) = (root.join(path), git.root.join(path));
+        Path::new(path).starts_with(plan) && content(&here) == content(&there)
+    };
+    changed.retain(|path| {
+        !is_of_specum(Path::new(path), plan) && !crate::git::is_own_file(path) && !is_copy(path)
+    });
     Ok(changed)
+}
+
+/// Whether a path is one of the files of a spec that specum writes itself.
+fn is_of_specum(path: &Path, plan: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    path.parent() == Some(plan)
+        && (name == "tasks.md"
+            || (name.starts_with(".progress") && name.ends_with(".md"))
+            || name.starts_with(".ralph"))
+}
+
+/// What tells the content of a file from another; `None` if there is none.
+fn content(path: &Path) -> Option<String> {
+    match files::read(path, MAX_COMPARED) {
+        Ok(bytes) => Some(Digest::of(&bytes).hex()),
+        Err(_) => {
+            let file = path.symlink_metadata().ok()?;
+            Some(format!("{} bytes, {:?}", file.len(), file.modified().ok()))
+        }
+    }
 }
 
 /// What became of a task beside the tree.
@@ -135,10 +164,20 @@ impl Executor<'_> {
         drop(journal);
         let Some(worktree) = self.prepare(opened)? else { return Ok(Beside::Stopped) };
         let ended = self.work_in(&worktree, slot, opened, began);
-        if self.stop.get().is_none() {
+        if self.stop.get().is_some() {
             // A run that is stopped keeps what it finds there.
-            worktree.remove(self.workspace)?;
+            return ended;
         }
+        if ended.is_err() && worktree.is_there() {
+            let kept = worktree
+                .changed(self.workspace)
+                .and_then(|changed| Ok(self.workspace.keep(&worktree.git, opened, &changed)?));
+            if kept.is_err() {
+                // What is kept nowhere stays where it is.
+                return ended.map_err(|error| error.in_worktree(&worktree.git.root));
+            }
+        }
+        worktree.remove(self.workspace)?;
         ended
     }
 
@@ -335,8 +374,9 @@ struct Tree {
     root: PathBuf,
     /// The commit it was made from.
     base: String,
-    /// What its preparation left uncommitted, which is nobody's work.
-    prepared: Vec<String>,
+    /// What its preparation left uncommitted, which is nobody's work as long as it
+    /// stays as it is.
+    prepared: Vec<(String, Option<String>)>,
 }
 
 impl Tree {
@@ -383,7 +423,12 @@ impl Tree {
     }
 
     fn once_prepared(mut self) -> Result<Tree, RunError> {
-        self.prepared = self.git.changed()?;
+        let changed = self.git.changed()?.into_iter();
+        let with_content = |path: String| {
+            let content = content(&self.git.root.join(&path));
+            (path, content)
+        };
+        self.prepared = changed.map(with_content).collect();
         Ok(self)
     }
 
@@ -394,7 +439,10 @@ impl Tree {
     /// What was changed in it, but for what its preparation has left.
     fn changed(&self, workspace: &Workspace) -> Result<Vec<String>, RunError> {
         let mut changed = changed_in(&self.git, &self.base, workspace)?;
-        changed.retain(|path| !self.prepared.contains(path));
+        changed.retain(|path| {
+            let before = self.prepared.iter().find(|(prepared, _)| prepared == path);
+            before.is_none_or(|(_, before)| *before != content(&self.git.root.join(path)))
+        });
         Ok(changed)
     }
 

@@ -66,7 +66,7 @@ impl Drop for Pulse {
 }
 
 /// Tests do not want to wait that long.
-fn interval() -> Duration {
+pub(super) fn interval() -> Duration {
     #[cfg(feature = "test-support")]
     if let Some(millis) = std::env::var("SPECUM_BEAT_MILLIS").ok().and_then(|v| v.parse().ok()) {
         return Duration::from_millis(millis);

@@ -10,8 +10,8 @@ use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::journal::Entry;
 use specum_core::tasks::TaskKey;
 
-use super::RunError;
 use super::beside::{changed_in, is_worktree, worktree_name, worktrees_dir};
+use super::{RunError, pulse};
 use crate::attempt::{History, Launched, Opened, Workspace};
 use crate::files::FileError;
 use crate::git::Git;
@@ -19,8 +19,9 @@ use crate::logs;
 use crate::names::{kept_references, ready_reference, ready_references};
 use crate::process;
 
-/// Puts away whatever is under way.
-pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
+/// Puts away whatever is under way. `until` is the time until which the run that
+/// left it was at work, if that is over.
+pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result<(), RunError> {
     process::end_survivors(&workspace.spec.dir);
     workspace.complete_commits()?;
     charge_lost(workspace)?;
@@ -33,7 +34,7 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
     let history = History(&journal);
     let unsettled = history.unsettled();
     for (opened, _) in unsettled.iter().filter(|(_, place)| *place == Launched::InTree) {
-        workspace.put_away(git, opened)?;
+        workspace.put_away(git, opened, until)?;
     }
     put_away_worktrees(workspace, git, &unsettled)?;
     for (opened, _) in unsettled {
@@ -41,6 +42,17 @@ pub(super) fn recover(workspace: &Workspace) -> Result<(), RunError> {
         workspace.store.lock()?.record(Entry::Cleared { task, attempt })?;
     }
     forget_work_that_is_in(workspace, git)
+}
+
+/// Until when the run that was here last can have been at work: two beats after
+/// its last one, or, if somebody has deleted that, after its last record.
+pub(super) fn worked_until_then(workspace: &Workspace) -> Option<Timestamp> {
+    let last = match workspace.store.read_beat() {
+        Some(beat) => beat.at,
+        None => workspace.store.read_journal().ok()?.last()?.at.clone(),
+    };
+    let last: Timestamp = last.parse().ok()?;
+    last.checked_add(2 * pulse::interval()).ok()
 }
 
 /// The work of a task that was set aside is kept until the task is done.
@@ -95,9 +107,10 @@ fn put_away_worktrees(
         let there = Git { root: worktree.path.clone() };
         let is_whole = || is_worktree(&worktree.path) && there.head().is_some();
         if let Some(opened) = opened.filter(|_| is_whole()) {
-            let base = opened.base().unwrap_or("HEAD");
-            let changed = changed_in(&there, base, workspace)?;
-            workspace.keep(&there, opened, &changed)?;
+            let kept = changed_in(&there, opened.base().unwrap_or("HEAD"), workspace)
+                .and_then(|changed| Ok(workspace.keep(&there, opened, &changed)?));
+            // What is kept nowhere stays where it is.
+            kept.map_err(|error| error.in_worktree(&worktree.path))?;
         }
         git.remove_worktree(&worktree.path)?;
     }

@@ -22,6 +22,9 @@ mod owner;
 /// Agents that harm the ground they stand on.
 mod rough;
 
+/// What leaves a tree, and where it is then.
+mod safekeeping;
+
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;
 

@@ -189,6 +189,7 @@ impl World {
             block: String::from_utf8_lossy(file.block(task)).into_owned(),
             block_bytes: None,
             dirty: Default::default(),
+            left_before: Default::default(),
             open_elsewhere: Default::default(),
             branch: None,
             id: format!("a{}", self.disk.records.len()),
@@ -359,7 +360,7 @@ impl World {
     /// Keeps the work of an attempt that waits for a person.
     fn keep_work(&mut self, opened: &Opened) -> Result<(), Halt> {
         let (task, attempt) = (opened.key.clone(), opened.attempt);
-        self.record(Entry::Kept { task, attempt, reference: format!("kept-{attempt}") })
+        self.record(Entry::Kept { task, attempt, reference: format!("kept-{attempt}"), files: 1 })
     }
 
     /// The verdict of the kernel, held against what is true.

@@ -1,0 +1,217 @@
+//! Nothing of a person's or of an agent's leaves a tree without a reference and a
+//! line on the screen.
+
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
+
+use rustix::process::Signal;
+
+use super::{
+    Listener, agent, at_work, command_run, committed, planned, references, send, told, worktrees,
+};
+use crate::world::{World, call};
+
+const ONE: &str = "- [ ] 1.1 a\n";
+const TWO: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
+const KEPT: &str = "refs/specum/test-spec/kept/1.1-1";
+
+/// Writes half a file, says so and waits; with `$HOME/go` it does its work.
+const HALF: &str = r#"
+test -e "$HOME/go" && { echo whole > "$id.txt"; echo TASK_COMPLETE; exit; }
+echo half > "$id.txt"; echo ready > "$HOME/line"; exec sleep 600
+"#;
+
+fn go(world: &World) {
+    File::create(world.home().join("go")).unwrap();
+}
+
+/// A run that was killed while its agent had written half a file.
+fn killed(world: &World, agent: &str) {
+    let mut line = Listener::new(world, "line");
+    let mut run = at_work(world, agent, &[]);
+    line.line();
+    send(&run, Signal::KILL);
+    run.wait().unwrap();
+    go(world);
+}
+
+/// Writes a file as somebody does who comes back later.
+fn writes_later(world: &World, path: &str, content: &str) {
+    world.write(path, content);
+    let file = File::options().write(true).open(world.path(path)).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
+}
+
+fn with_readme(plan: &str) -> World {
+    let world = planned(plan);
+    world.write("README.md", "as it was\n");
+    world.git(&["add", "README.md"]);
+    world.git(&["commit", "--quiet", "-m", "readme"]);
+    world
+}
+
+#[test]
+fn finding_1_what_a_person_changes_after_a_kill_is_theirs() {
+    let world = with_readme(ONE);
+    let agent = agent(&world, HALF);
+    killed(&world, &agent);
+    writes_later(&world, "mine.txt", "mine\n");
+    writes_later(&world, "README.md", "edited\n");
+    writes_later(&world, "docs/new.md", "new\n");
+    world.git(&["add", "docs/new.md"]);
+    let refused = call(command_run(&world, &agent, &[]), b"");
+    let said = &refused.exits(1).stderr;
+    for path in ["mine.txt", "README.md", "docs/new.md"] {
+        assert!(said.contains(path), "{said}");
+    }
+    let kept = format!("is no longer in your tree: 1.1.txt. It is kept: {KEPT}");
+    assert!(said.contains(&kept), "{said}");
+    assert!(!world.path("1.1.txt").exists());
+    assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "half\n");
+    call(command_run(&world, &agent, &["--allow-dirty"]), b"").exits(0);
+    assert_eq!(world.read("mine.txt"), "mine\n");
+    assert_eq!(world.read("README.md"), "edited\n");
+    let status = world.git(&["status", "--porcelain"]);
+    assert_eq!(status, " M README.md\nA  docs/new.md\n?? mine.txt\n");
+}
+
+#[test]
+fn finding_1_in_doubt_it_is_copied_and_stays_where_it_is() {
+    let world = with_readme(ONE);
+    let agent = agent(&world, HALF);
+    killed(&world, &agent);
+    // Whoever deletes a file leaves no time behind.
+    fs::remove_file(world.path("README.md")).unwrap();
+    let refused = call(command_run(&world, &agent, &[]), b"");
+    let said = &refused.exits(1).stderr;
+    let doubt = "README.md may be yours or of the unfinished attempt at 1.1, and stays where it is";
+    assert!(said.contains(doubt), "{said}");
+    assert!(!world.path("README.md").exists(), "nobody brings it back");
+    assert_eq!(references(&world).len(), 2, "the half, and the copy");
+}
+
+#[test]
+fn finding_2_what_an_agent_changes_of_what_the_setup_left_is_its_work() {
+    let world = planned(TWO);
+    world.write("lock.json", "base\n");
+    world.write(
+        ".claude/ralph-specum.local.md",
+        "---\nworktree_setup: echo setup >> lock.json\n---\n",
+    );
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "lock"]);
+    let agent = agent(
+        &world,
+        "echo x > $id.txt; test $id = 1.1 && echo by the agent >> lock.json; echo TASK_COMPLETE\n",
+    );
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(world.git(&["show", "HEAD:lock.json"]), "base\nsetup\nby the agent\n");
+    let touched = world.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert!(!touched.contains("lock.json"), "1.2 has not changed it: {touched}");
+}
+
+#[test]
+fn finding_3_work_below_the_folder_of_the_spec_is_work() {
+    let world = planned(TWO);
+    let agent = agent(&world, "echo $id > specs/test-spec/notes-$id.md; echo TASK_COMPLETE\n");
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    for id in ["1.1", "1.2"] {
+        let notes = world.git(&["show", &format!("HEAD:specs/test-spec/notes-{id}.md")]);
+        assert_eq!(notes, format!("{id}\n"));
+    }
+    assert_eq!(told(&world, "set-aside"), 0, "and is done once");
+}
+
+#[test]
+fn finding_4_a_worktree_whose_work_is_kept_nowhere_is_not_removed() {
+    let world = planned(TWO);
+    world.write(".gitattributes", "*.bin filter=missing\n");
+    world.git(&["add", ".gitattributes"]);
+    world.git(&["commit", "--quiet", "-m", "attributes"]);
+    world.git(&["config", "filter.missing.required", "true"]);
+    world.git(&["config", "filter.missing.clean", "false"]);
+    let agent = agent(&world, "echo finished > $id.bin; echo TASK_COMPLETE\n");
+    let ended = call(command_run(&world, &agent, &[]), b"");
+    let left = worktrees(&world);
+    assert!(!left.is_empty(), "{}", ended.stderr);
+    for worktree in &left {
+        let has_work = fs::read_dir(worktree)
+            .unwrap()
+            .flatten()
+            .any(|entry| entry.path().extension().is_some_and(|extension| extension == "bin"));
+        assert!(has_work, "{worktree:?}");
+    }
+    let said = &ended.exits(1).stderr;
+    assert!(said.contains("the worktree stays: "), "{said}");
+    // With the filter there, the same command goes on.
+    world.git(&["config", "filter.missing.clean", "cat"]);
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    assert!(worktrees(&world).is_empty());
+}
+
+#[test]
+fn finding_5_what_ctrl_c_takes_out_of_the_tree_is_named_everywhere() {
+    let world = planned(ONE);
+    let agent = agent(&world, HALF);
+    let mut line = Listener::new(&world, "line");
+    let mut command = command_run(&world, &agent, &[]);
+    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+    let run = command.spawn().unwrap();
+    line.line();
+    send(&run, Signal::INT);
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains(&format!("It is kept: {KEPT}")), "{said}");
+    let kept = format!("what attempt 1 left is kept: {KEPT} (1 file)");
+    assert!(said.contains(&kept), "the summary: {said}");
+    let status = world.specum(&["status"]);
+    assert!(status.stdout.contains(&format!("{KEPT} (1 file)")), "{}", status.stdout);
+}
+
+#[test]
+fn finding_6_what_stood_when_an_attempt_began_stands_after_ctrl_c() {
+    let world = planned("- [ ] 1.1 a\n  - **Verify**: `grep -q right 1.1.txt`\n");
+    let failing = agent(&world, "echo wrong > $id.txt; echo TASK_COMPLETE\n");
+    call(command_run(&world, &failing, &["--max-task-iterations", "1"]), b"").exits(6);
+    world.write("1.1.txt", "by hand\n");
+    world.person(&["resume"]);
+    let waits =
+        agent(&world, "echo more > more.txt; echo ready > \"$HOME/line\"; exec sleep 600\n");
+    let mut line = Listener::new(&world, "line");
+    let mut run = at_work(&world, &waits, &[]);
+    line.line();
+    send(&run, Signal::INT);
+    run.wait().unwrap();
+    assert_eq!(world.read("1.1.txt"), "by hand\n");
+    assert!(!world.path("more.txt").exists(), "what the attempt made is kept elsewhere");
+}
+
+#[test]
+fn finding_8_history_that_an_agent_rewrites_is_noticed_and_the_old_tip_kept() {
+    let world = with_readme(ONE);
+    let tip = world.git(&["rev-parse", "HEAD"]);
+    let agent =
+        agent(&world, "git reset --quiet --hard HEAD~1; echo x > $id.txt; echo TASK_COMPLETE\n");
+    let ended = call(command_run(&world, &agent, &[]), b"");
+    let said = format!("{}{}", ended.stdout, ended.exits(6).stderr);
+    assert!(said.contains("the attempt at 1.1 has rewritten the history"), "{said}");
+    let kept = references(&world);
+    let kept: Vec<String> =
+        kept.iter().map(|name| world.git(&["rev-parse", name])).filter(|id| *id == tip).collect();
+    assert_eq!(kept.len(), 1, "the commit of the person's: {said}");
+    assert!(committed(&world).is_empty());
+    let status = world.specum(&["status"]);
+    assert!(status.stdout.contains("rewritten the history"), "{}", status.stdout);
+}
+
+#[test]
+fn finding_9_changes_of_the_persons_that_an_agent_stashes_are_named() {
+    let world = with_readme(ONE);
+    world.write("README.md", "edited\n");
+    let agent = agent(&world, "git stash --quiet; echo x > $id.txt; echo TASK_COMPLETE\n");
+    let ended = call(command_run(&world, &agent, &["--allow-dirty"]), b"");
+    let gone = "uncommitted changes of yours are gone since the attempt at 1.1 began: README.md";
+    assert!(ended.exits(0).stdout.contains(gone), "{}", ended.stdout);
+}
