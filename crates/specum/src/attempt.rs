@@ -111,6 +111,7 @@ impl Workspace {
                 git.exclude_own_files()?;
             }
         }
+        self.bring_back()?;
         self.take_back_ticks()?;
         let locked = self.store.lock()?;
         let tasks = self.store.read_tasks()?;

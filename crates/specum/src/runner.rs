@@ -274,6 +274,7 @@ struct Claim {
 
 /// Makes the spec ours, and the tree fit to be worked in.
 fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
+    workspace.bring_back()?;
     let state = workspace.store.read_state().and_then(Result::ok);
     let me = process::me();
     if let Holder::Other(owner) =

@@ -6,6 +6,7 @@
 //! by rename, then a line that says it is done. Killed anywhere, the next
 //! start ends in the state before it or the state after it.
 
+mod backup;
 mod lock;
 mod records;
 mod transaction;
@@ -24,6 +25,7 @@ use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::TaskFile;
 use thiserror::Error;
 
+use self::backup::Backup;
 pub use self::lock::{Lock, lock_now};
 use self::records::Records;
 pub use self::transaction::Locked;
@@ -146,6 +148,11 @@ impl Store {
     /// `.ralph-journal.jsonl`.
     pub fn journal_path(&self) -> PathBuf {
         self.dir.join(".ralph-journal.jsonl")
+    }
+
+    /// The copy of the journal that nobody deletes with the spec's own files.
+    fn backup(&self) -> Option<Backup> {
+        Backup::of(&self.dir)
     }
 
     /// `.ralph.lock`.

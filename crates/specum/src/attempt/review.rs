@@ -74,6 +74,22 @@ impl Workspace {
         })
     }
 
+    /// Writes the loop's own files again if somebody has deleted them, such as by
+    /// `git clean -fdx`, and says so. For whoever works unattended: in a session a
+    /// person is asked to begin anew.
+    pub fn bring_back(&self) -> Result<(), AttemptError> {
+        if !self.spec.dir.exists() {
+            return Ok(());
+        }
+        if self.store.lock()?.bring_back()? {
+            self.tell_text(
+                "the loop's own files were deleted or emptied (git clean -x?) and are written again"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     /// Keeps what a review has found for whoever talks to a person.
     pub(super) fn tell(&self, reviewed: &mut Reviewed) {
         self.news.lock().expect("no holder panics").append(&mut reviewed.news);

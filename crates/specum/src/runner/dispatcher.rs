@@ -187,9 +187,11 @@ impl<'a> Dispatcher<'a> {
             None if self.workspace.was_cancelled() => self.stop_now(Outcome::Cancelled),
             // `git clean -x` by an agent, for one.
             None if !self.workspace.is_complete() => {
-                let why = "the loop's state was deleted while it ran; `specum run` begins anew \
-                           from the boxes";
-                self.stop_now(Outcome::Blocked { why: why.to_owned() });
+                if self.workspace.bring_back().is_err() || !self.workspace.store.has_state() {
+                    let why = "the loop's state was deleted while it ran; `specum run` begins anew \
+                               from the boxes";
+                    self.stop_now(Outcome::Blocked { why: why.to_owned() });
+                }
             }
             Some(Ok(state)) if !owner::is_this_run(&state) => self.stop_now(Outcome::TakenOver),
             Some(Ok(state)) if state.awaiting_approval && state.blocked.is_none() => {

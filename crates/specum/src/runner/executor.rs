@@ -212,6 +212,7 @@ impl Executor<'_> {
         });
         let began = Instant::now();
         let report = self.stream(command, index, (slot, opened), &Arc::new(log));
+        self.workspace.bring_back()?;
         let changed = report.trouble.is_some() && self.has_changes(opened, place)?;
         let (reply, answer) = mpsc::channel();
         self.say(Message::Ended(Box::new(Ended {

@@ -14,6 +14,18 @@ use crate::clock;
 use crate::failpoint;
 use crate::files::{self, Durability, FileError};
 
+/// The longest journal that is brought back.
+const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
+
+/// Whether a journal tells of a loop that has not ended.
+fn is_under_way(journal: &[u8]) -> bool {
+    let records = journal::parse(journal);
+    let last = records.iter().rev().find(|record| {
+        matches!(record.entry, Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. })
+    });
+    last.is_some_and(|record| matches!(record.entry, Entry::Started { .. }))
+}
+
 /// A spec that nobody else changes meanwhile.
 #[derive(Debug)]
 pub struct Locked<'s> {
@@ -206,7 +218,35 @@ impl Locked<'_> {
             }
             _ => Durability::Fast,
         };
+        let begins = matches!(&entry, Entry::Started { plan, .. } if !plan.is_empty());
         let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
-        Ok(files::append_line(&self.store.journal_path(), &record.render(), durability)?)
+        let (path, line) = (self.store.journal_path(), record.render());
+        files::append_line(&path, &line, durability)?;
+        if let Some(backup) = self.store.backup() {
+            backup.follow(&path, &line, begins);
+        }
+        Ok(())
+    }
+
+    /// Writes the journal and the state of a loop again that somebody has deleted
+    /// while it was under way, and tells whether anything was missing.
+    pub fn bring_back(&self) -> Result<bool, StoreError> {
+        let path = self.store.journal_path();
+        let journal = files::read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
+        let whole = self.store.backup().and_then(|backup| backup.missing_from(&journal));
+        if let Some(whole) = whole.as_ref().filter(|whole| is_under_way(whole)) {
+            self.store.replace(&path, whole)?;
+        }
+        let has_lost_the_state = !self.store.has_state();
+        let records = self.store.read_journal()?;
+        let state = records.iter().rev().find_map(|record| match &record.changes {
+            Some(Changes { state: StateChange::Keep, .. }) | None => None,
+            Some(changes) => Some(&changes.state),
+        });
+        if let (true, Some(StateChange::Write(object))) = (has_lost_the_state, state) {
+            files::write(&self.store.state_path(), &state::render_object(object))?;
+            return Ok(true);
+        }
+        Ok(whole.is_some())
     }
 }
