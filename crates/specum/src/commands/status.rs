@@ -151,7 +151,8 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
     }
     for kept in &summary.kept {
         let reference = story::kept(&clean::one_line(&kept.reference), kept.files);
-        line("kept", format!("what attempt {} at {} left: {reference}", kept.attempt, kept.task));
+        let task = story::name(&kept.task);
+        line("kept", format!("{task}, what attempt {} left: {reference}", kept.attempt));
     }
     for question in &summary.questions {
         line("waits", clean::one_line(question));

@@ -172,6 +172,12 @@ fn told_of_run(entry: &Entry) -> Option<String> {
     })
 }
 
+/// What a task is called that may be gone from the plan.
+pub(crate) fn name(id: &str) -> String {
+    let key = TaskKey { id: id.to_owned(), title: String::new() };
+    if key.gone().is_some() { "removed".to_owned() } else { clean::one_line(id) }
+}
+
 /// Where work is kept, and how much of it.
 pub(crate) fn kept(reference: &str, files: usize) -> String {
     match files {

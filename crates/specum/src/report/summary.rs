@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
-use specum_core::tasks::TaskKey;
 
 use self::table::{Column, Table};
 use super::page::{Page, Part, Tone, columns, fit, pad};
@@ -91,8 +90,7 @@ fn tasks(summary: &Summary, page: Page) -> Vec<String> {
 
 /// What a task is called before its title.
 fn name(task: &TaskSummary) -> String {
-    let key = TaskKey { id: task.id.clone(), title: String::new() };
-    if key.gone().is_some() { "removed".to_owned() } else { clean::one_line(&task.id) }
+    story::name(&task.id)
 }
 
 fn table_of(worked: &[&TaskSummary]) -> Table {

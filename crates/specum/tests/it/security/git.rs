@@ -57,8 +57,8 @@ fn harmless(asked: &str, worktrees: &Path) -> Option<&'static str> {
     let names_its_paths = has("--pathspec-from-file=-");
     let is_ours = |path: &str| Path::new(path).starts_with(worktrees);
     match name {
-        "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree" | "rev-parse" | "status"
-        | "var" => Some("it only looks"),
+        "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree" | "merge-base"
+        | "rev-parse" | "status" | "var" => Some("it only looks"),
         "commit-tree" | "merge-tree" | "write-tree" => Some("objects that nobody refers to yet"),
         "commit" if has("--only") && names_its_paths && !has("--amend") => {
             Some("a commit on top, of paths that it names")
