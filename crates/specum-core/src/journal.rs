@@ -356,6 +356,23 @@ pub enum Entry {
         /// Why.
         why: String,
     },
+    /// What makes git start a program was changed while a task was being worked on,
+    /// and nobody has accepted it.
+    GitChanged {
+        /// The task.
+        task: TaskKey,
+        /// What git would start before.
+        before: String,
+        /// What it would start from then on.
+        after: String,
+        /// The hooks and settings that differ.
+        what: Vec<String>,
+    },
+    /// A person accepts what git starts now.
+    GitAccepted {
+        /// What it would start.
+        after: String,
+    },
     /// A task's work was committed.
     Committed {
         /// The task.
@@ -426,6 +443,7 @@ macro_rules! task_of {
             | Entry::TakenOut { task }
             | Entry::SetAside { task, .. }
             | Entry::Kept { task, .. }
+            | Entry::GitChanged { task, .. }
             | Entry::Cleared { task, .. }
             | Entry::Committed { task, .. } => Some(task),
             Entry::Started { .. }
@@ -436,6 +454,7 @@ macro_rules! task_of {
             | Entry::RunEnded { .. }
             | Entry::Waited { .. }
             | Entry::AgentChanged { .. }
+            | Entry::GitAccepted { .. }
             | Entry::BatchEnded
             | Entry::Paused { .. }
             | Entry::Resumed

@@ -53,6 +53,8 @@ pub struct RunSettings {
     pub max_tokens: Option<u64>,
     /// A shell command that prepares a worktree.
     pub worktree_setup: Option<String>,
+    /// Whether an agent may change what git starts, such as its hooks.
+    pub accept_git_changes: Option<bool>,
 }
 
 impl Default for Settings {
@@ -76,7 +78,7 @@ pub struct Problem {
 }
 
 /// Every key a settings file may have.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "enabled",
     "specs_dirs",
     "max_parallel",
@@ -92,6 +94,7 @@ pub const KEYS: [&str; 15] = [
     "max_cost",
     "max_tokens",
     "worktree_setup",
+    "accept_git_changes",
 ];
 
 /// A key of the smart-ralph plugin, whose settings file has the same name.
@@ -256,6 +259,9 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         }
         "max_global_iterations" => run.max_global_iterations = Some(count(1_000_000)?),
         "max_tokens" => run.max_tokens = Some(count(u64::MAX)?),
+        "accept_git_changes" => {
+            run.accept_git_changes = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
+        }
         "recovery_mode" => {
             run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
         }

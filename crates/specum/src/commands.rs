@@ -304,6 +304,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if let Some(RunError::Held { .. } | RunError::TreeInUse { .. }) = cause.downcast_ref() {
             return exit::BUSY;
         }
+        if let Some(RunError::GitChanged(_)) = cause.downcast_ref() {
+            return exit::STOPPED;
+        }
         if cause.downcast_ref::<NotHere>().is_some() {
             return exit::NOT_FOUND;
         }

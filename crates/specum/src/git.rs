@@ -4,6 +4,7 @@
 //! the index and makes somebody else's commit fail. A commit names its paths
 //! and leaves everything else staged or changed as it was.
 
+mod programs;
 mod work;
 
 use std::ffi::OsStr;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use specum_core::verify::Ended;
 use thiserror::Error;
 
+pub use self::programs::Programs;
 pub use self::work::{Merge, Worktree};
 use crate::failpoint;
 use crate::files::{self, FileError};

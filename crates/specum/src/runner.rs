@@ -36,9 +36,9 @@ use thiserror::Error;
 
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
-use crate::attempt::{AttemptError, Opened, Workspace};
+use crate::attempt::{AttemptError, History, Opened, Workspace};
 use crate::files::{self, FileError};
-use crate::git::GitError;
+use crate::git::{GitError, Programs};
 use crate::logs;
 use crate::owner;
 use crate::process::{self, Handle};
@@ -63,6 +63,8 @@ pub struct Options {
     pub allow_dirty: bool,
     /// A shell command that prepares a worktree.
     pub worktree_setup: Option<String>,
+    /// Whether an agent may change what git starts.
+    pub accept_git_changes: bool,
 }
 
 /// Why a run could not begin or go on.
@@ -111,6 +113,13 @@ pub enum RunError {
          something deletes .ralph-journal.jsonl, or what is in it"
     )]
     Forgotten(String),
+    /// An attempt has changed what git starts, and nobody has accepted it.
+    #[error(
+        "an attempt has changed what git starts: {}. Look at it; `specum accept git` takes it, and \
+         so does putting it back",
+        listed(.0)
+    )]
+    GitChanged(Vec<String>),
     /// Something went wrong in a worktree whose work could not be kept.
     #[error("{error}. Its work is kept nowhere else, so the worktree stays: {}", .path.display())]
     InWorktree {
@@ -242,7 +251,14 @@ pub fn run(
     let worked = work(workspace, options, reporter, began);
     let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
-    let put_away = recover::recover(workspace, None);
+    let put_away = match waits_for_git(workspace, options)? {
+        // Not a call of git before a person has looked: it may start something.
+        Some(_) => {
+            process::end_survivors(&workspace.spec.dir);
+            Ok(())
+        }
+        None => recover::recover(workspace, None),
+    };
     for text in workspace.take_news() {
         reporter.event(&RunEvent::Warning { text });
     }
@@ -290,6 +306,9 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
         }
     }
     let alone = alone_in_tree(workspace)?;
+    if let Some(what) = waits_for_git(workspace, options)? {
+        return Err(RunError::GitChanged(what));
+    }
     // Before we beat ourselves.
     let until = recover::worked_until_then(workspace);
     let pulse = Pulse::start(workspace, &me)?;
@@ -307,6 +326,22 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
         release(workspace, "not begun".into(), 0, Instant::now())?;
     }
     ready.map(|()| Claim { _pulse: pulse, _alone: alone })
+}
+
+/// What of that which git starts was changed by an attempt, if it is so still and
+/// nobody has accepted it.
+fn waits_for_git(
+    workspace: &Workspace,
+    options: &Options,
+) -> Result<Option<Vec<String>>, RunError> {
+    let journal = workspace.store.read_journal()?;
+    let (Ok(git), Some((before, _, what)), false) =
+        (&workspace.git, History(&journal).git_change(), options.accept_git_changes)
+    else {
+        return Ok(None);
+    };
+    let is_put_back = git.programs(None)?.digest() == before;
+    Ok((!is_put_back).then(|| what.to_vec()))
 }
 
 /// Keeps other runs out of this work tree, also those of other specs: nobody could tell what
@@ -389,6 +424,10 @@ fn work(
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
     warnings.for_each(|text| reporter.event(&RunEvent::Warning { text }));
     let stop = Stop::default();
+    let programs = Mutex::new(match &workspace.git {
+        Ok(git) => git.programs(None)?,
+        Err(_) => Programs::default(),
+    });
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
     let interrupted = line.clone();
     process::tell_when_interrupted(move || {
@@ -401,13 +440,15 @@ fn work(
         }
     });
     Ok(thread::scope(|scope| {
-        let executor = executor::Executor { workspace, options, line: line.clone(), stop: &stop };
+        let (line, stop, programs) = (line, &stop, &programs);
+        let executor =
+            executor::Executor { workspace, options, line: line.clone(), stop, programs };
         scope.spawn(move || {
             let finished = Message::Finished(executor.work());
             let _ = line.send(finished);
         });
         let dispatcher =
-            dispatcher::Dispatcher::new(workspace, options, reporter, &stop, (began, budget));
+            dispatcher::Dispatcher::new(workspace, options, reporter, stop, (began, budget));
         dispatcher.dispatch(&messages)
     }))
 }

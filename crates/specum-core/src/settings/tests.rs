@@ -121,7 +121,7 @@ fn the_keys_of_smart_ralph_are_understood_or_ignored() {
 #[test]
 fn a_run_takes_its_options_from_here() {
     let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
-        max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\n\
+        max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\naccept_git_changes: true\n\
         task_timeout: 1h30m\nidle_timeout: 90\nmax_time: 8h\nmax_cost: 2.5\n\
         max_tokens: 1000000\nworktree_setup: npm ci";
     assert_eq!(problems(body), Vec::<String>::new());
@@ -132,6 +132,7 @@ fn a_run_takes_its_options_from_here() {
         max_task_iterations: Some(3),
         max_global_iterations: Some(50),
         recovery_mode: Some(true),
+        accept_git_changes: Some(true),
         task_timeout: Some(5_400_000),
         idle_timeout: Some(90_000),
         max_time: Some(28_800_000),

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use specum_core::agent::Trouble;
+use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::machine::Event;
+use specum_core::machine::{self, Event};
 use specum_core::tasks;
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
@@ -51,6 +52,18 @@ impl Workspace {
         let verdict = Verdict::failed(failures);
         let class = trouble.class().to_owned();
         self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Run)
+    }
+
+    /// Lets the loop wait for a person, with the reason.
+    pub fn pause(&self, why: &str) -> Result<(), AttemptError> {
+        let locked = self.store.lock()?;
+        let view = locked.read()?;
+        if let Some(state) = &view.state {
+            let why = Some(why.to_owned());
+            let step = machine::step(state, &view.file(), Event::Pause { why: why.clone() });
+            locked.write_step(Entry::Paused { why }, &step)?;
+        }
+        Ok(())
     }
 
     /// Looks at work where it was done, in a tree beside the user's.

@@ -174,6 +174,18 @@ impl<'a> History<'a> {
         late.flatten().map(String::as_str).collect()
     }
 
+    /// What git would start before and since a change that nobody has accepted, and
+    /// what differs.
+    pub fn git_change(self) -> Option<(&'a str, &'a str, &'a [String])> {
+        let last = self.0.iter().rev().find(|record| {
+            matches!(record.entry, Entry::GitChanged { .. } | Entry::GitAccepted { .. })
+        })?;
+        match &last.entry {
+            Entry::GitChanged { before, after, what, .. } => Some((before, after, what)),
+            _ => None,
+        }
+    }
+
     /// Whether something of an attempt was kept since it began.
     pub fn has_kept(self, opened: &Opened) -> bool {
         self.since_opening(opened)

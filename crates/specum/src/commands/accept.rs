@@ -5,7 +5,7 @@ use specum_core::machine::{self, Event};
 use specum_core::tasks::Task;
 
 use super::{NotHere, print, print_json, workspace};
-use crate::attempt::AttemptError;
+use crate::attempt::{AttemptError, History, Workspace};
 use crate::exit;
 use crate::person::{self, Typed};
 
@@ -17,7 +17,7 @@ use crate::person::{self, Typed};
 /// waits.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Id of the task
+    /// Id of the task; `git` for what git starts, such as its hooks
     pub(super) task: String,
     /// Name or path; the active spec if left out
     #[arg(long)]
@@ -27,9 +27,31 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// What stands in place of a task for what git starts.
+const GIT: &str = "git";
+
+/// Agrees to what git starts now.
+fn accept_git(workspace: &Workspace, as_json: bool) -> anyhow::Result<u8> {
+    let journal = workspace.store.read_journal()?;
+    if History(&journal).git_change().is_none() {
+        return Err(NotHere("nothing about git waits to be accepted".into()).into());
+    }
+    let after = workspace.repository()?.programs(None)?.digest();
+    workspace.store.lock()?.record(Entry::GitAccepted { after })?;
+    if as_json {
+        print_json(&json!({"task": GIT, "state": "accepted"}))?;
+    } else {
+        print("what git starts is accepted as it is now; `specum run` goes on")?;
+    }
+    Ok(exit::OK)
+}
+
 pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     person::require("accept", typed)?;
     let workspace = workspace(args.spec.as_deref())?;
+    if args.task == GIT {
+        return accept_git(&workspace, args.json);
+    }
     let (locked, view) = workspace.enter_for_a_person()?;
     let name = &workspace.spec.name;
     let state = view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(name.clone()))?;

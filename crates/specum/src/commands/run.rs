@@ -218,6 +218,7 @@ fn options(args: &Args, typed: Typed, settings: &RunSettings) -> anyhow::Result<
         take_over: args.take_over,
         allow_dirty: args.allow_dirty,
         worktree_setup: settings.worktree_setup.clone(),
+        accept_git_changes: settings.accept_git_changes.unwrap_or(false),
     })
 }
 

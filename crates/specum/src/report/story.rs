@@ -165,6 +165,10 @@ fn told_of_run(entry: &Entry) -> Option<String> {
         Entry::Waited { agent, why, millis } => {
             format!("waiting for {}{}: {}", said(agent), took(*millis), said(why))
         }
+        Entry::GitChanged { task, what, .. } => {
+            format!("{} changed what git starts: {}", id(task), all(what))
+        }
+        Entry::GitAccepted { .. } => "what git starts is accepted by a person".to_owned(),
         Entry::AgentChanged { from, to, why } => {
             format!("agent changed from {} to {}: {}", said(from), said(to), said(why))
         }

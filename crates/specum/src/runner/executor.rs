@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use specum_core::agent::{Agent, Order, Report, Trouble};
@@ -22,7 +22,7 @@ use super::beside::changed_in;
 use super::{Ended, Launch, Message, Next, Options, RunError, Stop, millis_since};
 use crate::attempt::{self, AttemptError, By, Judged, Opened, Workspace};
 use crate::files::FileError;
-use crate::git::Git;
+use crate::git::{Git, Programs};
 use crate::logs;
 use crate::process::{self, Handle, Printed};
 
@@ -35,6 +35,8 @@ pub(super) struct Executor<'a> {
     pub(super) options: &'a Options,
     pub(super) line: SyncSender<Message>,
     pub(super) stop: &'a Stop,
+    /// What git would start when the last agent had ended.
+    pub(super) programs: &'a Mutex<Programs>,
 }
 
 /// What became of the agent of one attempt.
@@ -213,7 +215,10 @@ impl Executor<'_> {
         let began = Instant::now();
         let report = self.stream(command, index, (slot, opened), &Arc::new(log));
         self.workspace.bring_back()?;
-        let changed = report.trouble.is_some() && self.has_changes(opened, place)?;
+        self.look_at_programs(opened)?;
+        let changed = report.trouble.is_some()
+            && self.stop.get().is_none()
+            && self.has_changes(opened, place)?;
         let (reply, answer) = mpsc::channel();
         self.say(Message::Ended(Box::new(Ended {
             slot,
@@ -226,6 +231,32 @@ impl Executor<'_> {
             reply,
         })));
         Ok((answer.recv().unwrap_or(Next::Stop), report))
+    }
+
+    /// Notices, before git is called again, that an agent has changed what git
+    /// starts: the run pauses, unless the settings accept it.
+    fn look_at_programs(&self, opened: &Opened) -> Result<(), RunError> {
+        let Ok(git) = &self.workspace.git else { return Ok(()) };
+        let mut known = self.programs.lock().expect("no holder panics");
+        let now = git.programs(Some(&known))?;
+        let what = known.differing(&now);
+        if what.is_empty() {
+            return Ok(());
+        }
+        let (id, names) = (opened.key.shown(), what.join(", "));
+        let text = format!("the attempt at {id} changed what git starts: {names}");
+        let (before, after) = (known.digest(), now.digest());
+        *known = now;
+        if self.options.accept_git_changes {
+            self.tell(RunEvent::Warning { text });
+            return Ok(());
+        }
+        self.workspace.record(opened, |task| Entry::GitChanged { task, before, after, what })?;
+        let why = format!("{text}. Look at it; `specum accept git` takes it");
+        self.workspace.pause(&why)?;
+        self.tell(RunEvent::Warning { text: why });
+        self.stop.set(Outcome::Paused);
+        Ok(())
     }
 
     fn has_changes(&self, opened: &Opened, place: &Place<'_>) -> Result<bool, RunError> {

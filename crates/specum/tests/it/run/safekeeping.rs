@@ -215,3 +215,40 @@ fn finding_9_changes_of_the_persons_that_an_agent_stashes_are_named() {
     let gone = "uncommitted changes of yours are gone since the attempt at 1.1 began: README.md";
     assert!(ended.exits(0).stdout.contains(gone), "{}", ended.stdout);
 }
+
+#[test]
+fn finding_59_an_agent_that_changes_what_git_starts_pauses_the_run() {
+    let hooks = [
+        "printf '#!/bin/sh\\ntouch \"$HOME/ran\"\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+        "git config core.hooksPath hooks; mkdir -p hooks",
+        "git config filter.x.clean 'touch \"$HOME/ran\"; cat'; echo '*.txt filter=x' > .gitattributes",
+        "git config --global gpg.program ./sign",
+    ];
+    for harm in hooks {
+        let world = planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+        let script =
+            format!("test $id = 1.1 && {{ {harm}; }}; echo $id > $id.txt; echo TASK_COMPLETE\n");
+        let agent = agent(&world, &script);
+        let ended = call(command_run(&world, &agent, &[]), b"");
+        assert!(ended.exits(6).stdout.contains("changed what git starts"), "{}", ended.stdout);
+        assert!(!world.home().join("ran").exists(), "{harm}: it was not started");
+        let again = call(command_run(&world, &agent, &[]), b"");
+        assert!(again.exits(6).stderr.contains("`specum accept git` takes it"), "{}", again.stderr);
+        let refused = world.specum(&["accept", "git"]);
+        assert!(refused.exits(1).stderr.contains("is a person's to say"), "{}", refused.stderr);
+        world.person(&["accept", "git"]);
+        call(command_run(&world, &agent, &[]), b"").exits(0);
+        assert_eq!(committed(&world), ["1.1", "1.2"], "{harm}");
+    }
+}
+
+#[test]
+fn finding_59_settings_may_accept_it_beforehand() {
+    let world = planned(ONE);
+    world.write(".claude/ralph-specum.local.md", "---\naccept_git_changes: true\n---\n");
+    let agent =
+        agent(&world, "git config core.hooksPath .husky; echo $id > $id.txt; echo TASK_COMPLETE\n");
+    let ended = call(command_run(&world, &agent, &["--allow-dirty"]), b"");
+    let told = "the attempt at 1.1 changed what git starts: core.hookspath";
+    assert!(ended.exits(0).stdout.contains(told), "{}", ended.stdout);
+}

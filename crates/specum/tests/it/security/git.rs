@@ -59,6 +59,7 @@ fn harmless(asked: &str, worktrees: &Path) -> Option<&'static str> {
     match name {
         "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree" | "merge-base"
         | "rev-parse" | "status" | "var" => Some("it only looks"),
+        "config" if has("--list") => Some("it only looks"),
         "commit-tree" | "merge-tree" | "write-tree" => Some("objects that nobody refers to yet"),
         "commit" if has("--only") && names_its_paths && !has("--amend") => {
             Some("a commit on top, of paths that it names")
