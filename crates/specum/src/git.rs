@@ -1,12 +1,14 @@
 //! The user's repository: the only module that starts `git`.
 //!
 //! Reads take no lock (`GIT_OPTIONAL_LOCKS=0`): a plain `git status` refreshes
-//! the index and makes somebody else's commit fail. A commit names its paths
+//! the index and makes somebody else's commit fail. A commit holds its paths
 //! and leaves everything else staged or changed as it was.
 
+mod commit;
+mod path;
 mod work;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -15,8 +17,9 @@ use std::time::Duration;
 use specum_core::verify::Ended;
 use thiserror::Error;
 
+pub use self::commit::Committed;
+pub(crate) use self::path::shown;
 pub use self::work::{Merge, Worktree};
-use crate::failpoint;
 use crate::files::{self, FileError};
 use crate::os;
 use crate::process::{self, Bounds, Run, WhenInterrupted};
@@ -132,23 +135,45 @@ pub fn is_own_file(path: &str) -> bool {
     })
 }
 
-/// Whether we can commit what git lists under this name: not a repository of
-/// its own, nor a file whose name is no text, of which we know no more.
-pub fn can_be_committed(path: &str) -> bool {
-    !path.ends_with('/') && !path.contains(char::REPLACEMENT_CHARACTER)
+/// Why some of these paths cannot be committed, in words for whoever can do
+/// something about it.
+pub fn cannot_be_committed(paths: &[String], dirty_submodules: &[String]) -> Vec<String> {
+    let why = |path: &String| {
+        if path.ends_with('/') {
+            return Some(format!(
+                "{path} is a git repository of its own, which no commit takes in: remove \
+                 {path}.git, list it in .gitignore, or make it a submodule"
+            ));
+        }
+        dirty_submodules.contains(path).then(|| {
+            format!(
+                "{path} is a submodule with changes of its own: commit them in it; then its new \
+                 commit is committed here"
+            )
+        })
+    };
+    paths.iter().filter_map(why).collect()
+}
+
+/// git's own folder of a work tree, as far as that can be told without git.
+fn own_folder(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    // In a linked worktree, or a submodule, it is a file that names a folder.
+    let named = files::read(&git, 64 * 1024).ok()?;
+    let named = named.trim_ascii_end().strip_prefix(b"gitdir: ")?;
+    Some(root.join(os::text(named)))
 }
 
 /// The folder that a work tree shares with the other worktrees of its repository.
 fn common_folder(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
-    if git.is_dir() {
-        return git.canonicalize().ok();
+    let own = own_folder(root)?;
+    if own.ends_with(".git") {
+        return own.canonicalize().ok();
     }
-    // In a linked worktree it is a file that names a folder of its own, which is
-    // `worktrees/<name>` in the common one.
-    let named = files::read(&git, 64 * 1024).ok()?;
-    let named = named.trim_ascii_end().strip_prefix(b"gitdir: ")?;
-    let own = root.join(os::text(named));
+    // That of a linked worktree is `worktrees/<name>` in the common one.
     let all = own.parent().filter(|all| all.ends_with("worktrees"))?;
     all.parent()?.canonicalize().ok()
 }
@@ -162,50 +187,60 @@ pub struct Status {
     pub branch: Option<String>,
     /// The paths that are changed, staged, deleted or new, below the root.
     pub changed: Vec<String>,
+    /// Those that are submodules with changes of their own.
+    pub dirty_submodules: Vec<String>,
+    /// Those of which the index says something else than HEAD.
+    staged: Vec<String>,
+    /// Those of which the files say something else than the index.
+    unstaged: Vec<String>,
 }
 
 impl Status {
     /// Reads what `git status --porcelain=v2 --branch -z` prints.
-    fn parse(text: &str) -> Status {
+    fn parse(text: &[u8]) -> Status {
         let mut status = Status::default();
-        for entry in text.split('\0') {
-            let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
+        for entry in text.split(|byte| *byte == 0) {
             // How many fields stand before the path.
-            let before_path = match entry.split(' ').next() {
-                Some("1") => 8,
-                Some("u") => 10,
-                Some("?") => 1,
-                Some("#") => {
-                    if let Some(head) = entry.strip_prefix("# branch.oid ") {
-                        status.head = known(head);
-                    } else if let Some(branch) = entry.strip_prefix("# branch.head ") {
-                        status.branch = known(branch);
-                    }
+            let before_path = match entry.first() {
+                Some(b'1') => 8,
+                Some(b'u') => 10,
+                Some(b'?') => 1,
+                Some(b'#') => {
+                    status.learn(&String::from_utf8_lossy(entry));
                     continue;
                 }
                 _ => continue,
             };
-            status
-                .changed
-                .extend(entry.splitn(before_path + 1, ' ').nth(before_path).map(str::to_owned));
+            let fields: Vec<&[u8]> = entry.splitn(before_path + 1, |byte| *byte == b' ').collect();
+            let Some(path) = fields.get(before_path).map(|path| path::text(path)) else { continue };
+            // Index and files, each against what comes before it; `??` if new.
+            let (index, files, submodule) = match fields[..] {
+                [b"?", ..] => (b'.', b'?', &b"N..."[..]),
+                [_, &[index, files], submodule, ..] => (index, files, submodule),
+                _ => continue,
+            };
+            if index != b'.' {
+                status.staged.push(path.clone());
+            }
+            if files != b'.' {
+                status.unstaged.push(path.clone());
+            }
+            if matches!(submodule, [b'S', _, b'M', _] | [b'S', _, _, b'U']) {
+                status.dirty_submodules.push(path.clone());
+            }
+            status.changed.push(path);
         }
         status
     }
-}
 
-/// What a commit came to.
-#[derive(Debug)]
-pub struct Committed {
-    /// Whether there was something to commit.
-    made: bool,
-    /// The work tree afterwards.
-    pub status: Status,
-}
-
-impl Committed {
-    /// The id of the commit, if there was something to commit.
-    pub fn id(&self) -> Option<String> {
-        self.status.head.clone().filter(|_| self.made)
+    /// Reads a line about HEAD.
+    fn learn(&mut self, line: &str) {
+        let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
+        if let Some(head) = line.strip_prefix("# branch.oid ") {
+            self.head = known(head);
+        } else if let Some(branch) = line.strip_prefix("# branch.head ") {
+            self.branch = known(branch);
+        }
     }
 }
 
@@ -220,7 +255,7 @@ impl Git {
     /// The repository that a directory belongs to; the error says why there is
     /// none.
     pub fn open(dir: &Path) -> Result<Git, GitError> {
-        let root = Git { root: dir.to_owned() }.read(&["rev-parse", "--show-toplevel"]);
+        let root = Git { root: dir.to_owned() }.read_bytes(&["rev-parse", "--show-toplevel"]);
         let root = root.map_err(|error| match error {
             // A link to a repository that is gone is told in other words.
             GitError::Said { message, .. } if message.contains("not a git repository (or any") => {
@@ -228,7 +263,7 @@ impl Git {
             }
             other => other,
         })?;
-        Ok(Git { root: PathBuf::from(root.trim_end_matches('\n')) })
+        Ok(Git { root: PathBuf::from(os::text(line_of(&root))) })
     }
 
     /// Makes a directory a repository.
@@ -265,8 +300,8 @@ impl Git {
             // In a linked worktree it is a file that names one folder, and the
             // objects are in another.
             false => {
-                let said = self.read(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
-                said.lines().map(|path| self.root.join(path)).collect()
+                let common = self.read_bytes(&["rev-parse", "--git-common-dir"])?;
+                vec![self.directory()?, self.root.join(os::text(line_of(&common)))]
             }
         };
         match folders.into_iter().find(|folder| !os::is_writable(folder)) {
@@ -288,13 +323,28 @@ impl Git {
 
     /// The file whose lock says that a run works in this work tree.
     pub fn run_lock(&self) -> Result<PathBuf, GitError> {
-        let path = self.read(&["rev-parse", "--git-path", "specum-run.lock"])?;
-        Ok(self.root.join(path.trim_end_matches('\n')))
+        Ok(self.directory()?.join("specum-run.lock"))
+    }
+
+    /// git's own directory of this work tree.
+    fn directory(&self) -> Result<PathBuf, GitError> {
+        match own_folder(&self.root) {
+            Some(folder) => Ok(folder),
+            None => {
+                let said = self.read_bytes(&["rev-parse", "--absolute-git-dir"])?;
+                Ok(PathBuf::from(os::text(line_of(&said))))
+            }
+        }
+    }
+
+    /// Where a path of this work tree is.
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.root.join(path::file(path))
     }
 
     /// HEAD, the branch, and what is uncommitted, as they stand at one moment.
     pub fn status(&self) -> Result<Status, GitError> {
-        let text = self.read(&[
+        let text = self.read_bytes(&[
             "status",
             "--porcelain=v2",
             "--branch",
@@ -303,14 +353,26 @@ impl Git {
             "--no-renames",
         ])?;
         let mut status = Status::parse(&text);
-        // A host may put worktrees into the tree: they are nobody's work.
-        status.changed.retain(|path| !path.ends_with('/') || !self.is_worktree(path));
+        let ours = self.own_state();
+        status.changed.retain(|path| {
+            // A host may put worktrees into the tree: they are nobody's work.
+            (!path.ends_with('/') || !self.is_worktree(path))
+                && ours.as_ref().is_none_or(|ours| !path::file(path).starts_with(ours))
+        });
         Ok(status)
+    }
+
+    /// specum's own folder, if it lies in this work tree: a home may be a
+    /// repository.
+    fn own_state(&self) -> Option<PathBuf> {
+        let home = session::state_home()?;
+        let home = home.canonicalize().unwrap_or(home);
+        home.strip_prefix(&self.root).map(Path::to_owned).ok()
     }
 
     /// Whether a folder below the root is another worktree of this repository.
     fn is_worktree(&self, path: &str) -> bool {
-        let folder = common_folder(&self.root.join(path));
+        let folder = common_folder(&self.file(path));
         folder.is_some() && folder == common_folder(&self.root)
     }
 
@@ -321,8 +383,26 @@ impl Git {
 
     /// The paths that differ between a commit and HEAD.
     pub fn changed_since(&self, commit: &str) -> Result<Vec<String>, GitError> {
-        let diff = self.read(&["diff", "--name-only", "-z", "--no-renames", commit, "HEAD"])?;
-        Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+        let args = ["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"];
+        let diff = self.read_bytes(&[&args[..], &[commit, "HEAD"]].concat())?;
+        Ok(path::listed(&diff))
+    }
+
+    /// Which of these paths git ignores: not what it tracks.
+    pub fn ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let args = ["check-ignore", "-z", "--stdin"];
+        // It does not know `--literal-pathspecs`; no pattern begins like this.
+        let list: Vec<String> = paths.iter().map(|path| format!("./{path}")).collect();
+        let run = process::run(self.command_with(&[], &args), &path::joined(&list), BOUNDS);
+        let plain = |path: String| path.trim_start_matches("./").to_owned();
+        match run.ended {
+            // 1: none of them.
+            Ended::Code(0 | 1) => Ok(path::listed(&run.stdout).into_iter().map(plain).collect()),
+            _ => Err(said(&args, &run)),
+        }
     }
 
     /// A file as it is in a commit; `None` if it is not in it.
@@ -330,7 +410,10 @@ impl Git {
         if self.paths_at(commit, &[path.to_owned()])?.is_empty() {
             return Ok(None);
         }
-        self.read_bytes(&["cat-file", "blob", &format!("{commit}:{path}")]).map(Some)
+        let mut blob = format!("{commit}:").into_bytes();
+        blob.extend(path::bytes(path));
+        let args = [OsStr::new("cat-file"), OsStr::new("blob"), &OsString::from(os::text(&blob))];
+        self.read_of(&args).map(Some)
     }
 
     /// Which of these paths are part of a commit.
@@ -338,10 +421,8 @@ impl Git {
         let mut found = Vec::new();
         // A command line has an end.
         for some in paths.chunks(100) {
-            let mut args = vec!["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
-            args.extend(some.iter().map(String::as_str));
-            let listed = self.read(&args)?;
-            found.extend(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
+            let args = ["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
+            found.extend(path::listed(&self.read_of(&with_paths(&args, some))?));
         }
         Ok(found)
     }
@@ -359,51 +440,9 @@ impl Git {
         Ok(found.map(|(id, _)| id.to_owned()))
     }
 
-    /// Commits these paths and nothing else. Paths that the user ignores are
-    /// committed too: whoever names them means them.
-    ///
-    /// [`GitError::Refused`] says that there is no commit; after any other error
-    /// there may be one.
-    pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
-        // A folder that has taken the place of a file comes with what is in it;
-        // by its own name git would look for a repository there. A nested
-        // repository stays where it is.
-        let is_folder =
-            |path: &str| self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-        let list = |paths: &[String]| -> Vec<u8> {
-            let files: Vec<&str> =
-                paths.iter().map(String::as_str).filter(|path| !is_folder(path)).collect();
-            files.join("\0").into_bytes()
-        };
-        let stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        self.write(&stage, &list(paths)).map_err(GitError::refusal)?;
-        failpoint::reached("after staging");
-        let commit = |paths: &[String]| {
-            let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-            let head = ["commit", "--quiet", "--only", "-m", message];
-            self.write(&[&head[..], &from_list[..]].concat(), &list(paths))
-        };
-        if let Err(error) = commit(paths) {
-            // git refuses to commit nothing, and the whole list for one path
-            // that it does not know: one that came and went.
-            let changed = self.changed()?;
-            let known: Vec<String> =
-                paths.iter().filter(|path| changed.contains(path)).cloned().collect();
-            if known.is_empty() {
-                return Ok(Committed { made: false, status: self.status()? });
-            }
-            if !error.to_string().contains("did not match any file") {
-                return Err(error.refusal());
-            }
-            commit(&known).map_err(GitError::refusal)?;
-        }
-        failpoint::reached("after git commit");
-        Ok(Committed { made: true, status: self.status()? })
-    }
-
     fn exclude_file(&self) -> Result<PathBuf, GitError> {
-        let path = self.read(&["rev-parse", "--git-path", "info/exclude"])?;
-        Ok(self.root.join(path.trim_end_matches('\n')))
+        let path = self.read_bytes(&["rev-parse", "--git-path", "info/exclude"])?;
+        Ok(self.root.join(os::text(line_of(&path))))
     }
 
     /// Lets the repository overlook specum's own files.
@@ -433,12 +472,9 @@ impl Git {
     /// What of a loop in this folder is part of the repository.
     pub fn committed_loop(&self, dir: &Path) -> Result<Option<String>, GitError> {
         let files = LOOP_FILES.map(|name| dir.join(name));
-        let files = files.iter().map(|file| file.to_string_lossy());
-        let mut args = vec!["--literal-pathspecs", "ls-files", "-z", "--"];
-        let files: Vec<_> = files.collect();
-        args.extend(files.iter().map(AsRef::as_ref));
-        let listed = self.read(&args)?;
-        Ok(listed.split('\0').find(|path| !path.is_empty()).map(str::to_owned))
+        let mut args = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsStr::new).to_vec();
+        args.extend(files.iter().map(|file| file.as_os_str()));
+        Ok(path::listed(&self.read_of(&args)?).into_iter().next())
     }
 
     fn read(&self, args: &[&str]) -> Result<String, GitError> {
@@ -446,23 +482,36 @@ impl Git {
     }
 
     fn read_bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.read_of(args)
+    }
+
+    fn read_of<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(args);
         command.env("GIT_OPTIONAL_LOCKS", "0");
         let run = process::run(command, &[], BOUNDS);
         if run.cut {
             // The end of a list is not the list.
             let message = format!("it says more than {} bytes", BOUNDS.output);
-            return Err(GitError::Said { command: args.join(" "), message });
+            return Err(GitError::Said { command: name_of(args), message });
         }
         if run.succeeded() { Ok(run.stdout) } else { Err(said(args, &run)) }
     }
 
     /// Runs a command that takes the index lock, again if another process
     /// holds it.
-    fn write(&self, args: &[&str], input: &[u8]) -> Result<(), GitError> {
+    fn write<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<(), GitError> {
+        self.write_by(|| self.command(args), args, input)
+    }
+
+    fn write_by<A: AsRef<OsStr>>(
+        &self,
+        command: impl Fn() -> Command,
+        args: &[A],
+        input: &[u8],
+    ) -> Result<(), GitError> {
         let mut wait = Duration::from_millis(20);
         for attempt in 1.. {
-            let run = process::run(self.command(args), input, BOUNDS);
+            let run = process::run(command(), input, BOUNDS);
             if run.succeeded() {
                 return Ok(());
             }
@@ -476,20 +525,26 @@ impl Git {
         unreachable!("the last try returns")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
+        // Paths are paths: `:(top)` or `*` in a file name are no patterns.
+        self.command_with(&["--literal-pathspecs"], args)
+    }
+
+    fn command_with<A: AsRef<OsStr>>(&self, options: &[&str], args: &[A]) -> Command {
         let mut command = Command::new("git");
         command
             // Not as its working directory: for that our own process would have
             // to be copied first, which takes longer the more it holds.
             .arg("-C")
             .arg(&self.root)
-            // Paths are paths: `:(top)` or `*` in a file name are no patterns.
-            .arg("--literal-pathspecs")
+            .args(options)
             // A file system monitor would outlive us as a daemon, and so would
             // a garbage collection, for which the user's own commits are enough.
             .args(["-c", "core.fsmonitor=false", "-c", "maintenance.auto=false"])
             .args(["-c", "gc.auto=0"])
-            .args(args.iter().map(OsStr::new))
+            // Submodules are the user's: we move no pointer but the agent's own.
+            .args(["-c", "submodule.recurse=false"])
+            .args(args)
             // We read its messages.
             .env("LC_ALL", "C")
             // Nobody is there to answer.
@@ -511,7 +566,24 @@ impl Git {
     }
 }
 
-fn said(args: &[&str], run: &Run) -> GitError {
+/// What git prints on one line, without its end.
+fn line_of(said: &[u8]) -> &[u8] {
+    said.strip_suffix(b"\n").unwrap_or(said)
+}
+
+/// Arguments with paths behind them.
+fn with_paths(args: &[&str], paths: &[String]) -> Vec<OsString> {
+    let paths = paths.iter().map(|path| path::file(path).into_os_string());
+    args.iter().map(OsString::from).chain(paths).collect()
+}
+
+/// The subcommand among arguments.
+fn name_of<A: AsRef<OsStr>>(args: &[A]) -> String {
+    let first = args.first().map(|arg| arg.as_ref().to_string_lossy().into_owned());
+    first.unwrap_or_default()
+}
+
+fn said<A: AsRef<OsStr>>(args: &[A], run: &Run) -> GitError {
     let output = String::from_utf8_lossy(&run.output);
     let message = match &run.ended {
         Ended::NotStarted(why) => return GitError::NotStarted(why.clone()),
@@ -521,5 +593,5 @@ fn said(args: &[&str], run: &Run) -> GitError {
         }
         Ended::Code(_) | Ended::Signal(_) => output.trim().to_owned(),
     };
-    GitError::Said { command: args.first().copied().unwrap_or_default().to_owned(), message }
+    GitError::Said { command: name_of(args), message }
 }

@@ -16,6 +16,7 @@ use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer
 use super::review::{Reviewed, review, without_ticks};
 use super::{AttemptError, History, Opened, Workspace, history};
 use crate::clock;
+use crate::git;
 use crate::owner;
 use crate::process;
 use crate::store::Locked;
@@ -159,6 +160,8 @@ pub struct Found<'a> {
     check: CheckRun,
     /// The files among those changed that the check rests on.
     proofs: Vec<String>,
+    /// Why some of what is changed cannot be committed.
+    cannot: Vec<String>,
     /// Boxes of other plans that the attempt ticked, and that are open again.
     elsewhere: Vec<String>,
 }
@@ -234,7 +237,8 @@ impl Workspace {
         };
         let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
-        Ok(Found { result, changed, branch: tree.branch, check, proofs, elsewhere })
+        let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
+        Ok(Found { result, changed, branch: tree.branch, check, proofs, cannot, elsewhere })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
@@ -363,7 +367,7 @@ impl Workspace {
             files: &files,
             changed: &found.changed,
             proofs: &found.proofs,
-            commit: CommitRun::NotApplicable,
+            commit: CommitRun::Cannot(found.cannot),
         });
         // Its own tick is neither a proof nor a fault.
         let mut foreign = reviewed.unproved.clone();

@@ -79,6 +79,11 @@ impl Workspace {
         self.news.lock().expect("no holder panics").append(&mut reviewed.news);
     }
 
+    /// Keeps something else that a person should know.
+    pub(super) fn add_news(&self, text: String) {
+        self.news.lock().expect("no holder panics").push(text);
+    }
+
     /// What reviews have found since the last time, each in a sentence.
     pub fn take_news(&self) -> Vec<String> {
         std::mem::take(&mut *self.news.lock().expect("no holder panics"))

@@ -17,7 +17,7 @@ use specum_core::agent::{Report, Trouble};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::verify::{Ended, Failure, Layer};
+use specum_core::verify::Ended;
 
 use super::executor::{Executor, Place, Worked};
 use super::{RunError, recover};
@@ -198,15 +198,9 @@ impl Executor<'_> {
             self.tell(RunEvent::Warning { text: attempt::told(&elsewhere) });
         }
         self.tell_check(opened, false);
-        let mut tried =
-            self.workspace.try_work(opened, &report.result, &worktree.root, &changed)?;
+        let tried = self.workspace.try_work(opened, &report.result, &worktree.root, &changed)?;
         if self.stop.get().is_some() {
             return Ok(Beside::Stopped);
-        }
-        if let Some(path) = worktree.without_a_name(&changed) {
-            let message = format!("{path}: its name is not UTF-8 and cannot be committed");
-            tried.verdict.failures.push(Failure { layer: Layer::Uncommitted, message });
-            tried.verdict.class().clone_into(&mut tried.class);
         }
         if !tried.verdict.passed() {
             self.workspace.keep(&worktree.git, opened, &changed)?;
@@ -396,12 +390,6 @@ impl Tree {
         let mut changed = changed_in(&self.git, &self.base, workspace)?;
         changed.retain(|path| !self.prepared.contains(path));
         Ok(changed)
-    }
-
-    /// A file that we cannot name, and would lose without a word.
-    fn without_a_name<'c>(&self, changed: &'c [String]) -> Option<&'c String> {
-        let is_gone = |path: &str| self.git.root.join(path).symlink_metadata().is_err();
-        changed.iter().find(|path| path.contains(char::REPLACEMENT_CHARACTER) && is_gone(path))
     }
 
     /// The notes of its executor go where they are merged from.

@@ -19,6 +19,10 @@ mod groups;
 /// Who else wants the spec.
 mod owner;
 
+/// Repositories as people have them: hooks, an index that says more than the
+/// files do, submodules, ignored specs.
+mod repos;
+
 /// Agents that harm the ground they stand on.
 mod rough;
 
