@@ -275,7 +275,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
                 SpecError::NotFound { .. } => exit::NOT_FOUND,
             };
         }
-        if let Some(AttemptError::OtherBranch { .. }) = attempt {
+        if let Some(AttemptError::OtherBranch { .. } | AttemptError::OffBranch { .. }) = attempt {
             return exit::STOPPED;
         }
         if let Some(AttemptError::Held { .. } | AttemptError::HeldByOther { .. }) = attempt {

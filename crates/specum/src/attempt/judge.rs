@@ -466,7 +466,8 @@ impl Workspace {
         let (before, now) = (name(opened.branch.as_ref()), name(now));
         let why = Some(format!("HEAD is on {now}, the attempt began on {before}; switch back"));
         let step = machine::step(state, file, Event::Pause { why: why.clone() });
-        locked.write_step(Entry::Paused { why }, &step)?;
+        let branch = opened.branch.clone();
+        locked.write_step(Entry::Paused { why, branch }, &step)?;
         Err(AttemptError::OtherBranch { before, now })
     }
 }
