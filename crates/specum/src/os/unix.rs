@@ -49,6 +49,11 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
+/// Brings to the disk which files are in a folder.
+pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::File::open(folder)?.sync_all()
+}
+
 /// Tells a file from another one that has taken its name.
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.ino()
