@@ -103,12 +103,15 @@ impl Workspace {
     /// that cannot be read is rebuilt from the boxes.
     pub fn start(&self, start: Start) -> Result<View, AttemptError> {
         if let Ok(git) = &self.git {
+            git.refuse_old()?;
+            git.refuse_half_done()?;
             git.refuse_without_identity()?;
             self.refuse_off_branch(git)?;
             // Otherwise the hooks commit, outside of the host's sandbox, and see to
             // our own files there.
             if session::judged_by_hooks().is_none() {
                 git.refuse_read_only()?;
+                git.refuse_unsigned()?;
                 git.exclude_own_files()?;
             }
         }

@@ -4,6 +4,8 @@
 //! the index and makes somebody else's commit fail. A commit holds its paths
 //! and leaves everything else staged or changed as it was.
 
+mod able;
+mod busy;
 mod commit;
 mod path;
 mod work;
@@ -11,12 +13,12 @@ mod work;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
 use specum_core::verify::Ended;
 use thiserror::Error;
 
+pub use self::busy::{Alone, say, say_by, say_no_more};
 pub use self::commit::Committed;
 pub(crate) use self::path::shown;
 pub use self::work::{Merge, Worktree};
@@ -31,8 +33,6 @@ const BOUNDS: Bounds = Bounds {
     output: 64 * 1024 * 1024,
     when_interrupted: WhenInterrupted::Finish,
 };
-/// How often a busy index is tried again.
-const BUSY_TRIES: u32 = 8;
 
 /// specum's own files, which never enter a commit nor `git status`.
 const OWN_FILES: [&str; 12] = [
@@ -74,8 +74,19 @@ pub enum GitError {
         message: String,
     },
     /// There is no git to ask.
-    #[error("git cannot be started ({0}); install it, or put it on PATH")]
+    #[error("git cannot be started ({0})")]
     NotStarted(String),
+    /// It does not know what we ask of it.
+    #[error("git {0} is too old; specum needs 2.38 or newer")]
+    TooOld(String),
+    /// Something else is half done in the repository.
+    #[error("{what} is in progress here; finish it, or end it with `{end}`, and then begin")]
+    InProgress {
+        /// What.
+        what: &'static str,
+        /// How it is ended.
+        end: &'static str,
+    },
     /// Nothing can be written where git keeps what it knows.
     #[error(
         "{} is read-only here, so nothing can be committed. A host's sandbox does this to its \
@@ -87,16 +98,22 @@ pub enum GitError {
     /// There is no repository.
     #[error("{} is in no git repository; `git init` makes one", .0.display())]
     NoRepository(PathBuf),
+    /// Somebody holds a lock, and does not let go.
+    #[error(
+        "{} is there, so git cannot work: a program holds it. If none does, delete the file",
+        .0.display()
+    )]
+    Locked(PathBuf),
     /// A file of the repository could not be written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
 impl GitError {
-    /// Whether somebody else has held the index all the time.
+    /// Whether somebody else has held a lock all the time.
     pub fn means_busy(&self) -> bool {
         matches!(self, GitError::Said { message, .. } | GitError::Refused { message, .. }
-            if message.contains("index.lock"))
+            if busy::named_lock(message).is_some())
     }
 
     /// Whether there is simply no repository, or no git to ask.
@@ -106,7 +123,11 @@ impl GitError {
             GitError::Said { message, .. } | GitError::Refused { message, .. } => {
                 message.contains("cannot change to")
             }
-            GitError::File(_) | GitError::ReadOnly(_) => false,
+            GitError::File(_)
+            | GitError::Locked(_)
+            | GitError::ReadOnly(_)
+            | GitError::TooOld(_)
+            | GitError::InProgress { .. } => false,
         }
     }
 
@@ -277,37 +298,6 @@ impl Git {
     pub fn configure_identity(&self, name: &str, email: &str) -> Result<(), GitError> {
         self.write(&["config", "user.name", name], &[])?;
         self.write(&["config", "user.email", email], &[])
-    }
-
-    /// Refuses, in git's own words, if nobody is known who could commit.
-    pub fn refuse_without_identity(&self) -> Result<(), GitError> {
-        self.read(&["var", "GIT_AUTHOR_IDENT"])?;
-        self.read(&["var", "GIT_COMMITTER_IDENT"]).map(drop)
-    }
-
-    /// Refuses where nothing can be committed whatever anybody does: nobody is
-    /// known who could, or git's own folder cannot be written.
-    pub fn refuse_unable_to_commit(&self) -> Result<(), GitError> {
-        self.refuse_read_only()?;
-        self.refuse_without_identity()
-    }
-
-    /// Refuses if git's own folder cannot be written, as in a host's sandbox.
-    pub fn refuse_read_only(&self) -> Result<(), GitError> {
-        let folder = self.root.join(".git");
-        let folders = match folder.is_dir() {
-            true => vec![folder],
-            // In a linked worktree it is a file that names one folder, and the
-            // objects are in another.
-            false => {
-                let common = self.read_bytes(&["rev-parse", "--git-common-dir"])?;
-                vec![self.directory()?, self.root.join(os::text(line_of(&common)))]
-            }
-        };
-        match folders.into_iter().find(|folder| !os::is_writable(folder)) {
-            Some(folder) => Err(GitError::ReadOnly(folder)),
-            None => Ok(()),
-        }
     }
 
     /// The commits from the first to HEAD, a line each.
@@ -497,8 +487,7 @@ impl Git {
         if run.succeeded() { Ok(run.stdout) } else { Err(said(args, &run)) }
     }
 
-    /// Runs a command that takes the index lock, again if another process
-    /// holds it.
+    /// Runs a command that takes a lock, again if another process holds it.
     fn write<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<(), GitError> {
         self.write_by(|| self.command(args), args, input)
     }
@@ -509,20 +498,17 @@ impl Git {
         args: &[A],
         input: &[u8],
     ) -> Result<(), GitError> {
-        let mut wait = Duration::from_millis(20);
-        for attempt in 1.. {
+        let mut patience = busy::Patience::default();
+        loop {
             let run = process::run(command(), input, BOUNDS);
             if run.succeeded() {
                 return Ok(());
             }
-            let busy = String::from_utf8_lossy(&run.output).contains("index.lock");
-            if !busy || attempt == BUSY_TRIES {
+            let lock = busy::named_lock(&String::from_utf8_lossy(&run.output));
+            if !lock.is_some_and(|lock| patience.waits(self, &lock)) {
                 return Err(said(args, &run));
             }
-            thread::sleep(wait);
-            wait *= 2;
         }
-        unreachable!("the last try returns")
     }
 
     fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
@@ -546,13 +532,15 @@ impl Git {
             .args(["-c", "submodule.recurse=false"])
             .args(args)
             // We read its messages.
-            .env("LC_ALL", "C")
+            .env("LC_MESSAGES", "C")
             // Nobody is there to answer.
             .env("GIT_TERMINAL_PROMPT", "0");
-        // A hook of git itself may have started us; its repository is not ours.
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
-            command.env_remove(name);
+        // It would have the last word on messages too; everything else of the
+        // user's locale is for their hooks.
+        if let Some(all) = std::env::var_os("LC_ALL").filter(|all| !all.is_empty()) {
+            command.env_remove("LC_ALL").env("LC_CTYPE", &all).env("LANG", &all);
         }
+        process::in_no_given_repository(&mut command);
         if std::env::var_os(session::GEMINI_MARK).is_some() {
             // Gemini CLI keeps the person's configuration from its commands, and with it
             // their name, hooks and ignored files.
@@ -586,7 +574,12 @@ fn name_of<A: AsRef<OsStr>>(args: &[A]) -> String {
 fn said<A: AsRef<OsStr>>(args: &[A], run: &Run) -> GitError {
     let output = String::from_utf8_lossy(&run.output);
     let message = match &run.ended {
-        Ended::NotStarted(why) => return GitError::NotStarted(why.clone()),
+        Ended::NotStarted(why) if process::find_program("git").is_some() => {
+            return GitError::NotStarted(why.clone());
+        }
+        Ended::NotStarted(why) => {
+            return GitError::NotStarted(format!("{why}; install it, or put it on PATH"));
+        }
         Ended::TimedOut(seconds) => format!("did not end within {seconds} s"),
         Ended::Code(code) if output.trim().is_empty() => {
             format!("ended with code {code} and said nothing")

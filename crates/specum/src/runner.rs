@@ -38,7 +38,7 @@ use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Opened, Workspace};
 use crate::files::{self, FileError};
-use crate::git::GitError;
+use crate::git::{self, GitError};
 use crate::logs;
 use crate::owner;
 use crate::process::{self, Handle};
@@ -248,7 +248,13 @@ pub fn run(
 /// What keeps others away as long as a run works.
 struct Claim {
     _pulse: Pulse,
-    _alone: Option<Lock>,
+    _alone: Option<AloneInTree>,
+}
+
+/// The lock of a tree, and what git may know of it.
+struct AloneInTree {
+    _lock: Lock,
+    _alone: git::Alone,
 }
 
 /// Makes the spec ours, and the tree fit to be worked in.
@@ -267,6 +273,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
             Owner::Session { .. } => return Err(RunError::Held { spec, by }),
         }
     }
+    process::refuse_without_temporaries()?;
     let alone = alone_in_tree(workspace)?;
     let pulse = Pulse::start(workspace, &me)?;
     if let Ok(git) = &workspace.git {
@@ -288,7 +295,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
 /// Keeps other runs out of this work tree, also those of other specs: nobody could tell what
 /// their agents change from what ours do, and each would commit, or put away,
 /// the other's work.
-fn alone_in_tree(workspace: &Workspace) -> Result<Option<Lock>, RunError> {
+fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError> {
     let Ok(git) = &workspace.git else { return Ok(None) };
     let path = git.run_lock()?;
     let spec = workspace.spec.name.clone();
@@ -297,7 +304,7 @@ fn alone_in_tree(workspace: &Workspace) -> Result<Option<Lock>, RunError> {
             let note = serde_json::to_vec(&TreeUser { spec, process: process::me() });
             // Without it others are told less.
             let _ = lock.note(&note.expect("plain data is JSON"));
-            Ok(Some(lock))
+            Ok(Some(AloneInTree { _lock: lock, _alone: git::Alone::in_tree(git) }))
         }
         Err(StoreError::Busy { .. }) => Err(match tree_user(&path) {
             Some(TreeUser { spec: other, process }) if other == spec => {
@@ -376,7 +383,9 @@ fn work(
             });
         }
     });
-    Ok(thread::scope(|scope| {
+    let told = line.clone();
+    git::say_by(move |text| drop(told.send(Message::Tell(RunEvent::Warning { text }))));
+    let worked = thread::scope(|scope| {
         let executor = executor::Executor { workspace, options, line: line.clone(), stop: &stop };
         scope.spawn(move || {
             let finished = Message::Finished(executor.work());
@@ -385,7 +394,9 @@ fn work(
         let dispatcher =
             dispatcher::Dispatcher::new(workspace, options, reporter, &stop, (began, budget));
         dispatcher.dispatch(&messages)
-    }))
+    });
+    git::say_no_more();
+    Ok(worked)
 }
 
 /// Lets others work the spec, and tells the journal how it ended.

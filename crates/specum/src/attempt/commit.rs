@@ -99,6 +99,7 @@ impl Workspace {
             Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
                 // Where nothing can be committed at all, no attempt has failed.
                 git.refuse_unable_to_commit()?;
+                git.refuse_unsigned()?;
                 let run = CommitRun::Refused(error.to_string());
                 self.after_no_commit(passed, judged, &run)
             }

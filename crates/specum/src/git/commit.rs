@@ -83,6 +83,10 @@ impl Git {
         paths: &[String],
         message: &str,
     ) -> Result<Committed, GitError> {
+        self.refuse_half_done().map_err(|error| GitError::Refused {
+            command: "commit".into(),
+            message: error.to_string(),
+        })?;
         let before = self.staged_since(None).map_err(GitError::refusal)?;
         self.stage(paths, &before).map_err(GitError::refusal)?;
         failpoint::reached("after staging");

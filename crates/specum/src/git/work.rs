@@ -91,6 +91,33 @@ impl Git {
             .collect())
     }
 
+    /// Lets a worktree and the repository find each other again, one of which has
+    /// been moved.
+    pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let _alone = worktrees();
+        let repair = ["worktree", "repair"].map(OsStr::new);
+        self.write(&[&repair[..], &[path.as_os_str()]].concat(), &[])
+    }
+
+    /// Removes what git knows of worktrees that it was only about to make when it
+    /// was killed: they are locked, so nothing else ever does.
+    pub fn remove_half_made(&self) -> Result<(), GitError> {
+        let Some(common) = super::common_folder(&self.root) else { return Ok(()) };
+        let _alone = worktrees();
+        for entry in std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_begun = path.join("locked").exists() && !path.join("HEAD").exists();
+            // Somebody else may be about to make one.
+            if is_begun && os::PROCESSES_ARE_SEEN && process::git_at_work(&[]).is_none() {
+                std::fs::remove_dir_all(&path)
+                    .map_err(|error| FileError::new("remove", &path, error))?;
+            }
+        }
+        // Empty, it is as if it had never been.
+        let _ = std::fs::remove_dir(common.join("worktrees"));
+        Ok(())
+    }
+
     /// Keeps these paths, as they stand in the tree, as a commit on top of
     /// `base`, if there is one, under a reference. The index is left alone.
     pub fn keep(

@@ -26,6 +26,7 @@ use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
 use crate::names::ready_reference;
+use crate::os;
 use crate::process;
 use crate::project::Spec;
 use crate::session;
@@ -36,12 +37,49 @@ const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
 const SHOWN_CONFLICT: usize = 8 * 1024;
 /// The longest document of a plan that a worktree gets a copy of.
 const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
+/// The longest path of a spec worth reading.
+const MAX_PLACE: u64 = 64 * 1024;
 /// The variable that tells `worktree_setup` where the user's tree is.
 const PROJECT: &str = "SPECUM_PROJECT";
 
 /// Where the worktrees of a spec lie; `None` without a home.
 pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
     Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
+}
+
+/// A spec whose folder was moved since a run of it was killed.
+pub(super) struct Moved {
+    /// Where it was.
+    pub(super) place: PathBuf,
+    /// Where the worktrees of that time may lie.
+    pub(super) worktrees: PathBuf,
+}
+
+/// Where a spec of this name was that is there no more. It need not be this one:
+/// only worktrees of this repository are.
+pub(super) fn moved(spec: &Spec) -> Vec<Moved> {
+    let Some(own) = worktrees_dir(spec) else { return Vec::new() };
+    let same_name = format!("{}-", logs::plain(&spec.name));
+    let entries = own.parent().and_then(|all| fs::read_dir(all).ok()).into_iter().flatten();
+    let folders = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    folders
+        .filter(|path| *path != own)
+        .filter(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&same_name))
+        })
+        .filter_map(|worktrees| {
+            let place = files::read(&note_of(&worktrees), MAX_PLACE).ok()?;
+            let place = PathBuf::from(os::text(&place));
+            (!place.exists()).then_some(Moved { place, worktrees })
+        })
+        .collect()
+}
+
+/// The file that says whose worktrees lie in a folder.
+pub(super) fn note_of(worktrees: &Path) -> PathBuf {
+    let mut name = worktrees.as_os_str().to_owned();
+    name.push(".place");
+    PathBuf::from(name)
 }
 
 /// The name of the directory in which an attempt is worked.
@@ -185,6 +223,12 @@ impl Executor<'_> {
             let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
             self.tell_verdict(&judged, began, &report);
             return Ok(Beside::Ended(outcome));
+        }
+        if let Some(branch) = worktree.git.branch_of_head() {
+            // It was given none.
+            let id = &opened.key.id;
+            let text = format!("the agent of {id} has worked on the branch {branch}, which stays");
+            self.tell(RunEvent::Warning { text });
         }
         let changed = worktree.changed(self.workspace)?;
         if let Some((trouble, outcome)) = failed {
@@ -347,6 +391,7 @@ impl Tree {
             git.remove_worktree(&path)?;
         }
         fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
+        files::write(&note_of(&dir), spec.dir.as_os_str().as_encoded_bytes())?;
         let no_base = || GitError::Said {
             command: "worktree".into(),
             message: "there is no commit yet to make one from; commit something first".into(),

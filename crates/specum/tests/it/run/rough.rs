@@ -184,19 +184,6 @@ fn what_a_check_leaves_behind_does_not_keep_the_next_run_out() {
 }
 
 #[test]
-fn a_lock_of_somebody_else_is_not_the_tasks_fault() {
-    let world = planned(ONE);
-    let script = "touch .git/index.lock; echo TASK_COMPLETE\n";
-    let ended = call(command_run(&world, &agent(&world, script), &["--json"]), b"");
-    assert!(ended.exits(1).stderr.contains("index.lock"), "{}", ended.stderr);
-    assert!(ended.stdout.contains("\"event\":\"run-ended\",\"outcome\":\"failed\""));
-    assert!(!ended.stdout.contains("\"event\":\"failed\""), "no attempt is lost to it");
-    fs::remove_file(world.path(".git/index.lock")).unwrap();
-    run(&world, &[]).exits(0);
-    assert_eq!(committed(&world), ["1.1"]);
-}
-
-#[test]
 fn an_agent_that_deletes_the_state_has_not_cancelled_the_loop() {
     let world = planned(ONE);
     fifo(&world.home().join("gate"));

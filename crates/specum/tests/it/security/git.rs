@@ -58,8 +58,11 @@ fn harmless(asked: &str, worktrees: &Path) -> Option<&'static str> {
     let is_ours = |path: &str| Path::new(path).starts_with(worktrees);
     match name {
         "check-ignore" | "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree"
-        | "rev-parse" | "status" | "var" => Some("it only looks"),
-        "commit-tree" | "merge-tree" | "write-tree" => Some("objects that nobody refers to yet"),
+        | "rev-parse" | "status" | "var" | "version" => Some("it only looks"),
+        "config" if has("--get") => Some("it only looks"),
+        "commit-tree" | "merge-tree" | "mktree" | "write-tree" => {
+            Some("objects that nobody refers to yet")
+        }
         "commit" if is_scratch && !has("--amend") && !has("-a") => {
             Some("a commit on top, of an index of our own")
         }
@@ -133,6 +136,7 @@ fn what_git_must_not_be_asked_for_is_told_from_what_it_may() {
     let worktrees = Path::new("/state/worktrees");
     for asked in [
         "push",
+        "config user.name x",
         "fetch origin",
         "-C /p gc",
         "SCRATCH commit --amend -m x",
