@@ -42,7 +42,7 @@ fn a_torn_end_costs_its_own_line(bytes: &[u8], records: &[Record]) {
         let longer = journal::parse(&[torn, ending, line].concat());
         assert_eq!(
             longer.last().map(|last| &last.entry),
-            Some(&journal::Entry::Paused { why: None })
+            Some(&journal::Entry::Paused { why: None, branch: None })
         );
         assert_eq!(longer[..kept.len()], kept);
     }

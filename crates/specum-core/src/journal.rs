@@ -391,6 +391,9 @@ pub enum Entry {
         /// Why, if it was not a person's wish.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// The branch that HEAD has to be on again before it goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
     },
     /// A person let the loop go on.
     Resumed,
@@ -585,7 +588,8 @@ mod tests {
 
     #[test]
     fn only_a_transaction_at_the_end_is_unfinished() {
-        let begun = record(Entry::Paused { why: None }, Some(Changes::default())).render();
+        let begun =
+            record(Entry::Paused { why: None, branch: None }, Some(Changes::default())).render();
         let done = record(Entry::Done, None).render();
         assert!(unfinished(&begun).is_some());
         assert!(unfinished(&[begun.as_slice(), &done].concat()).is_none());
@@ -598,7 +602,10 @@ mod tests {
     fn torn_and_newer_lines_do_not_hide_the_others() {
         let text = b"{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n{\"v\":1,\"at\"\n{\"v\":9,\"at\":\"\",\"event\":\"from-the-future\",\"x\":1}\n\xff\xfe\n{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}";
         let entries: Vec<Entry> = parse(text).into_iter().map(|r| r.entry).collect();
-        assert_eq!(entries, [Entry::Paused { why: None }, Entry::Unknown, Entry::Resumed]);
+        assert_eq!(
+            entries,
+            [Entry::Paused { why: None, branch: None }, Entry::Unknown, Entry::Resumed]
+        );
     }
 
     proptest::proptest! {

@@ -181,6 +181,9 @@ pub enum CommitRun {
     Left(Vec<String>),
     /// The commit was refused, in git's own words.
     Refused(String),
+    /// These are reasons why some of the attempt's work cannot be committed; it
+    /// was not tried.
+    Cannot(Vec<String>),
 }
 
 /// One of those that can refuse. The fifth only names files outside `Files`.
@@ -346,7 +349,8 @@ fn left_by(commit: &CommitRun) -> Option<String> {
             Some(format!("left uncommitted: {}", paths.join(", ")))
         }
         CommitRun::Refused(why) => Some(format!("the commit was refused: {why}")),
-        CommitRun::NotApplicable | CommitRun::Left(_) => None,
+        CommitRun::Cannot(reasons) if !reasons.is_empty() => Some(reasons.join("; ")),
+        CommitRun::NotApplicable | CommitRun::Left(_) | CommitRun::Cannot(_) => None,
     }
 }
 

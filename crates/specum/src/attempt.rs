@@ -103,11 +103,15 @@ impl Workspace {
     /// that cannot be read is rebuilt from the boxes.
     pub fn start(&self, start: Start) -> Result<View, AttemptError> {
         if let Ok(git) = &self.git {
+            git.refuse_old()?;
+            git.refuse_half_done()?;
             git.refuse_without_identity()?;
+            self.refuse_off_branch(git)?;
             // Otherwise the hooks commit, outside of the host's sandbox, and see to
             // our own files there.
             if session::judged_by_hooks().is_none() {
                 git.refuse_read_only()?;
+                git.refuse_unsigned()?;
                 git.exclude_own_files()?;
             }
         }
@@ -130,6 +134,21 @@ impl Workspace {
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open, plan }, &step)?;
         locked.begin_progress()?;
         Ok(locked.read()?)
+    }
+
+    /// A loop that waits because HEAD has left the branch of an attempt waits until
+    /// it is back, or a person says that it is to go on where it is.
+    fn refuse_off_branch(&self, git: &Git) -> Result<(), AttemptError> {
+        let journal = self.store.read_journal()?;
+        let Some(before) = History(&journal).left_branch() else { return Ok(()) };
+        match git.status()?.branch {
+            Some(now) if now == before => Ok(()),
+            now => Err(AttemptError::OffBranch {
+                before: before.to_owned(),
+                now: now.unwrap_or_else(|| "no branch".into()),
+                spec: self.spec.name.clone(),
+            }),
+        }
     }
 
     /// Judges the attempts that have reported and wait for their verdict: once

@@ -275,7 +275,12 @@ fn exit_code(error: &anyhow::Error) -> u8 {
                 SpecError::NotFound { .. } => exit::NOT_FOUND,
             };
         }
-        if let Some(AttemptError::OtherBranch { .. } | AttemptError::Rewritten(_)) = attempt {
+        if let Some(
+            AttemptError::OtherBranch { .. }
+            | AttemptError::OffBranch { .. }
+            | AttemptError::Rewritten(_),
+        ) = attempt
+        {
             return exit::STOPPED;
         }
         if let Some(AttemptError::Held { .. } | AttemptError::HeldByOther { .. }) = attempt {

@@ -116,6 +116,12 @@ pub fn write_with(path: &Path, bytes: &[u8], durability: Durability) -> Result<(
     Ok(())
 }
 
+/// Lets renames and deletions in a folder last: the disk may get the names of files
+/// much later than the files.
+pub fn sync_folder(folder: &Path) -> Result<(), FileError> {
+    os::sync_folder(folder).map_err(|error| FileError::new("write", folder, error))
+}
+
 /// Creates a file, all at once; `false` if somebody else was first.
 pub fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
     let failed = |error: io::Error| FileError::new("create", path, error);

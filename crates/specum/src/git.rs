@@ -1,24 +1,29 @@
 //! The user's repository: the only module that starts `git`.
 //!
 //! Reads take no lock (`GIT_OPTIONAL_LOCKS=0`): a plain `git status` refreshes
-//! the index and makes somebody else's commit fail. A commit names its paths
+//! the index and makes somebody else's commit fail. A commit holds its paths
 //! and leaves everything else staged or changed as it was.
 
+mod able;
+mod busy;
+mod commit;
+mod path;
 mod programs;
 mod work;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
 use specum_core::verify::Ended;
 use thiserror::Error;
 
+pub use self::busy::{Alone, say, say_by, say_no_more};
+pub use self::commit::Committed;
+pub(crate) use self::path::shown;
 pub use self::programs::Programs;
 pub use self::work::{Merge, Worktree};
-use crate::failpoint;
 use crate::files::{self, FileError};
 use crate::os;
 use crate::process::{self, Bounds, Run, WhenInterrupted};
@@ -30,8 +35,6 @@ const BOUNDS: Bounds = Bounds {
     output: 64 * 1024 * 1024,
     when_interrupted: WhenInterrupted::Finish,
 };
-/// How often a busy index is tried again.
-const BUSY_TRIES: u32 = 8;
 
 /// specum's own files, which never enter a commit nor `git status`.
 const OWN_FILES: [&str; 12] = [
@@ -73,8 +76,19 @@ pub enum GitError {
         message: String,
     },
     /// There is no git to ask.
-    #[error("git cannot be started ({0}); install it, or put it on PATH")]
+    #[error("git cannot be started ({0})")]
     NotStarted(String),
+    /// It does not know what we ask of it.
+    #[error("git {0} is too old; specum needs 2.38 or newer")]
+    TooOld(String),
+    /// Something else is half done in the repository.
+    #[error("{what} is in progress here; finish it, or end it with `{end}`, and then begin")]
+    InProgress {
+        /// What.
+        what: &'static str,
+        /// How it is ended.
+        end: &'static str,
+    },
     /// Nothing can be written where git keeps what it knows.
     #[error(
         "{} is read-only here, so nothing can be committed. A host's sandbox does this to its \
@@ -86,16 +100,22 @@ pub enum GitError {
     /// There is no repository.
     #[error("{} is in no git repository; `git init` makes one", .0.display())]
     NoRepository(PathBuf),
+    /// Somebody holds a lock, and does not let go.
+    #[error(
+        "{} is there, so git cannot work: a program holds it. If none does, delete the file",
+        .0.display()
+    )]
+    Locked(PathBuf),
     /// A file of the repository could not be written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
 impl GitError {
-    /// Whether somebody else has held the index all the time.
+    /// Whether somebody else has held a lock all the time.
     pub fn means_busy(&self) -> bool {
         matches!(self, GitError::Said { message, .. } | GitError::Refused { message, .. }
-            if message.contains("index.lock"))
+            if busy::named_lock(message).is_some())
     }
 
     /// Whether there is simply no repository, or no git to ask.
@@ -105,7 +125,11 @@ impl GitError {
             GitError::Said { message, .. } | GitError::Refused { message, .. } => {
                 message.contains("cannot change to")
             }
-            GitError::File(_) | GitError::ReadOnly(_) => false,
+            GitError::File(_)
+            | GitError::Locked(_)
+            | GitError::ReadOnly(_)
+            | GitError::TooOld(_)
+            | GitError::InProgress { .. } => false,
         }
     }
 
@@ -134,23 +158,45 @@ pub fn is_own_file(path: &str) -> bool {
     })
 }
 
-/// Whether we can commit what git lists under this name: not a repository of
-/// its own, nor a file whose name is no text, of which we know no more.
-pub fn can_be_committed(path: &str) -> bool {
-    !path.ends_with('/') && !path.contains(char::REPLACEMENT_CHARACTER)
+/// Why some of these paths cannot be committed, in words for whoever can do
+/// something about it.
+pub fn cannot_be_committed(paths: &[String], dirty_submodules: &[String]) -> Vec<String> {
+    let why = |path: &String| {
+        if path.ends_with('/') {
+            return Some(format!(
+                "{path} is a git repository of its own, which no commit takes in: remove \
+                 {path}.git, list it in .gitignore, or make it a submodule"
+            ));
+        }
+        dirty_submodules.contains(path).then(|| {
+            format!(
+                "{path} is a submodule with changes of its own: commit them in it; then its new \
+                 commit is committed here"
+            )
+        })
+    };
+    paths.iter().filter_map(why).collect()
+}
+
+/// git's own folder of a work tree, as far as that can be told without git.
+fn own_folder(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    // In a linked worktree, or a submodule, it is a file that names a folder.
+    let named = files::read(&git, 64 * 1024).ok()?;
+    let named = named.trim_ascii_end().strip_prefix(b"gitdir: ")?;
+    Some(root.join(os::text(named)))
 }
 
 /// The folder that a work tree shares with the other worktrees of its repository.
 fn common_folder(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
-    if git.is_dir() {
-        return git.canonicalize().ok();
+    let own = own_folder(root)?;
+    if own.ends_with(".git") {
+        return own.canonicalize().ok();
     }
-    // In a linked worktree it is a file that names a folder of its own, which is
-    // `worktrees/<name>` in the common one.
-    let named = files::read(&git, 64 * 1024).ok()?;
-    let named = named.trim_ascii_end().strip_prefix(b"gitdir: ")?;
-    let own = root.join(os::text(named));
+    // That of a linked worktree is `worktrees/<name>` in the common one.
     let all = own.parent().filter(|all| all.ends_with("worktrees"))?;
     all.parent()?.canonicalize().ok()
 }
@@ -164,50 +210,60 @@ pub struct Status {
     pub branch: Option<String>,
     /// The paths that are changed, staged, deleted or new, below the root.
     pub changed: Vec<String>,
+    /// Those that are submodules with changes of their own.
+    pub dirty_submodules: Vec<String>,
+    /// Those of which the index says something else than HEAD.
+    staged: Vec<String>,
+    /// Those of which the files say something else than the index.
+    unstaged: Vec<String>,
 }
 
 impl Status {
     /// Reads what `git status --porcelain=v2 --branch -z` prints.
-    fn parse(text: &str) -> Status {
+    fn parse(text: &[u8]) -> Status {
         let mut status = Status::default();
-        for entry in text.split('\0') {
-            let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
+        for entry in text.split(|byte| *byte == 0) {
             // How many fields stand before the path.
-            let before_path = match entry.split(' ').next() {
-                Some("1") => 8,
-                Some("u") => 10,
-                Some("?") => 1,
-                Some("#") => {
-                    if let Some(head) = entry.strip_prefix("# branch.oid ") {
-                        status.head = known(head);
-                    } else if let Some(branch) = entry.strip_prefix("# branch.head ") {
-                        status.branch = known(branch);
-                    }
+            let before_path = match entry.first() {
+                Some(b'1') => 8,
+                Some(b'u') => 10,
+                Some(b'?') => 1,
+                Some(b'#') => {
+                    status.learn(&String::from_utf8_lossy(entry));
                     continue;
                 }
                 _ => continue,
             };
-            status
-                .changed
-                .extend(entry.splitn(before_path + 1, ' ').nth(before_path).map(str::to_owned));
+            let fields: Vec<&[u8]> = entry.splitn(before_path + 1, |byte| *byte == b' ').collect();
+            let Some(path) = fields.get(before_path).map(|path| path::text(path)) else { continue };
+            // Index and files, each against what comes before it; `??` if new.
+            let (index, files, submodule) = match fields[..] {
+                [b"?", ..] => (b'.', b'?', &b"N..."[..]),
+                [_, &[index, files], submodule, ..] => (index, files, submodule),
+                _ => continue,
+            };
+            if index != b'.' {
+                status.staged.push(path.clone());
+            }
+            if files != b'.' {
+                status.unstaged.push(path.clone());
+            }
+            if matches!(submodule, [b'S', _, b'M', _] | [b'S', _, _, b'U']) {
+                status.dirty_submodules.push(path.clone());
+            }
+            status.changed.push(path);
         }
         status
     }
-}
 
-/// What a commit came to.
-#[derive(Debug)]
-pub struct Committed {
-    /// Whether there was something to commit.
-    made: bool,
-    /// The work tree afterwards.
-    pub status: Status,
-}
-
-impl Committed {
-    /// The id of the commit, if there was something to commit.
-    pub fn id(&self) -> Option<String> {
-        self.status.head.clone().filter(|_| self.made)
+    /// Reads a line about HEAD.
+    fn learn(&mut self, line: &str) {
+        let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
+        if let Some(head) = line.strip_prefix("# branch.oid ") {
+            self.head = known(head);
+        } else if let Some(branch) = line.strip_prefix("# branch.head ") {
+            self.branch = known(branch);
+        }
     }
 }
 
@@ -222,7 +278,7 @@ impl Git {
     /// The repository that a directory belongs to; the error says why there is
     /// none.
     pub fn open(dir: &Path) -> Result<Git, GitError> {
-        let root = Git { root: dir.to_owned() }.read(&["rev-parse", "--show-toplevel"]);
+        let root = Git { root: dir.to_owned() }.read_bytes(&["rev-parse", "--show-toplevel"]);
         let root = root.map_err(|error| match error {
             // A link to a repository that is gone is told in other words.
             GitError::Said { message, .. } if message.contains("not a git repository (or any") => {
@@ -230,7 +286,7 @@ impl Git {
             }
             other => other,
         })?;
-        Ok(Git { root: PathBuf::from(root.trim_end_matches('\n')) })
+        Ok(Git { root: PathBuf::from(os::text(line_of(&root))) })
     }
 
     /// Makes a directory a repository.
@@ -246,37 +302,6 @@ impl Git {
         self.write(&["config", "user.email", email], &[])
     }
 
-    /// Refuses, in git's own words, if nobody is known who could commit.
-    pub fn refuse_without_identity(&self) -> Result<(), GitError> {
-        self.read(&["var", "GIT_AUTHOR_IDENT"])?;
-        self.read(&["var", "GIT_COMMITTER_IDENT"]).map(drop)
-    }
-
-    /// Refuses where nothing can be committed whatever anybody does: nobody is
-    /// known who could, or git's own folder cannot be written.
-    pub fn refuse_unable_to_commit(&self) -> Result<(), GitError> {
-        self.refuse_read_only()?;
-        self.refuse_without_identity()
-    }
-
-    /// Refuses if git's own folder cannot be written, as in a host's sandbox.
-    pub fn refuse_read_only(&self) -> Result<(), GitError> {
-        let folder = self.root.join(".git");
-        let folders = match folder.is_dir() {
-            true => vec![folder],
-            // In a linked worktree it is a file that names one folder, and the
-            // objects are in another.
-            false => {
-                let said = self.read(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
-                said.lines().map(|path| self.root.join(path)).collect()
-            }
-        };
-        match folders.into_iter().find(|folder| !os::is_writable(folder)) {
-            Some(folder) => Err(GitError::ReadOnly(folder)),
-            None => Ok(()),
-        }
-    }
-
     /// The commits from the first to HEAD, a line each.
     pub fn history(&self) -> Result<String, GitError> {
         self.read(&["log", "--reverse", "--format=%h %s"])
@@ -290,13 +315,28 @@ impl Git {
 
     /// The file whose lock says that a run works in this work tree.
     pub fn run_lock(&self) -> Result<PathBuf, GitError> {
-        let path = self.read(&["rev-parse", "--git-path", "specum-run.lock"])?;
-        Ok(self.root.join(path.trim_end_matches('\n')))
+        Ok(self.directory()?.join("specum-run.lock"))
+    }
+
+    /// git's own directory of this work tree.
+    fn directory(&self) -> Result<PathBuf, GitError> {
+        match own_folder(&self.root) {
+            Some(folder) => Ok(folder),
+            None => {
+                let said = self.read_bytes(&["rev-parse", "--absolute-git-dir"])?;
+                Ok(PathBuf::from(os::text(line_of(&said))))
+            }
+        }
+    }
+
+    /// Where a path of this work tree is.
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.root.join(path::file(path))
     }
 
     /// HEAD, the branch, and what is uncommitted, as they stand at one moment.
     pub fn status(&self) -> Result<Status, GitError> {
-        let text = self.read(&[
+        let text = self.read_bytes(&[
             "status",
             "--porcelain=v2",
             "--branch",
@@ -305,14 +345,26 @@ impl Git {
             "--no-renames",
         ])?;
         let mut status = Status::parse(&text);
-        // A host may put worktrees into the tree: they are nobody's work.
-        status.changed.retain(|path| !path.ends_with('/') || !self.is_worktree(path));
+        let ours = self.own_state();
+        status.changed.retain(|path| {
+            // A host may put worktrees into the tree: they are nobody's work.
+            (!path.ends_with('/') || !self.is_worktree(path))
+                && ours.as_ref().is_none_or(|ours| !path::file(path).starts_with(ours))
+        });
         Ok(status)
+    }
+
+    /// specum's own folder, if it lies in this work tree: a home may be a
+    /// repository.
+    fn own_state(&self) -> Option<PathBuf> {
+        let home = session::state_home()?;
+        let home = home.canonicalize().unwrap_or(home);
+        home.strip_prefix(&self.root).map(Path::to_owned).ok()
     }
 
     /// Whether a folder below the root is another worktree of this repository.
     fn is_worktree(&self, path: &str) -> bool {
-        let folder = common_folder(&self.root.join(path));
+        let folder = common_folder(&self.file(path));
         folder.is_some() && folder == common_folder(&self.root)
     }
 
@@ -323,8 +375,26 @@ impl Git {
 
     /// The paths that differ between a commit and HEAD.
     pub fn changed_since(&self, commit: &str) -> Result<Vec<String>, GitError> {
-        let diff = self.read(&["diff", "--name-only", "-z", "--no-renames", commit, "HEAD"])?;
-        Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+        let args = ["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"];
+        let diff = self.read_bytes(&[&args[..], &[commit, "HEAD"]].concat())?;
+        Ok(path::listed(&diff))
+    }
+
+    /// Which of these paths git ignores: not what it tracks.
+    pub fn ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let args = ["check-ignore", "-z", "--stdin"];
+        // It does not know `--literal-pathspecs`; no pattern begins like this.
+        let list: Vec<String> = paths.iter().map(|path| format!("./{path}")).collect();
+        let run = process::run(self.command_with(&[], &args), &path::joined(&list), BOUNDS);
+        let plain = |path: String| path.trim_start_matches("./").to_owned();
+        match run.ended {
+            // 1: none of them.
+            Ended::Code(0 | 1) => Ok(path::listed(&run.stdout).into_iter().map(plain).collect()),
+            _ => Err(said(&args, &run)),
+        }
     }
 
     /// Whether one commit has another among those it was made from.
@@ -343,7 +413,10 @@ impl Git {
         if self.paths_at(commit, &[path.to_owned()])?.is_empty() {
             return Ok(None);
         }
-        self.read_bytes(&["cat-file", "blob", &format!("{commit}:{path}")]).map(Some)
+        let mut blob = format!("{commit}:").into_bytes();
+        blob.extend(path::bytes(path));
+        let args = [OsStr::new("cat-file"), OsStr::new("blob"), &OsString::from(os::text(&blob))];
+        self.read_of(&args).map(Some)
     }
 
     /// Which of these paths are part of a commit.
@@ -351,10 +424,8 @@ impl Git {
         let mut found = Vec::new();
         // A command line has an end.
         for some in paths.chunks(100) {
-            let mut args = vec!["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
-            args.extend(some.iter().map(String::as_str));
-            let listed = self.read(&args)?;
-            found.extend(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
+            let args = ["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
+            found.extend(path::listed(&self.read_of(&with_paths(&args, some))?));
         }
         Ok(found)
     }
@@ -372,51 +443,9 @@ impl Git {
         Ok(found.map(|(id, _)| id.to_owned()))
     }
 
-    /// Commits these paths and nothing else. Paths that the user ignores are
-    /// committed too: whoever names them means them.
-    ///
-    /// [`GitError::Refused`] says that there is no commit; after any other error
-    /// there may be one.
-    pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
-        // A folder that has taken the place of a file comes with what is in it;
-        // by its own name git would look for a repository there. A nested
-        // repository stays where it is.
-        let is_folder =
-            |path: &str| self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-        let list = |paths: &[String]| -> Vec<u8> {
-            let files: Vec<&str> =
-                paths.iter().map(String::as_str).filter(|path| !is_folder(path)).collect();
-            files.join("\0").into_bytes()
-        };
-        let stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        self.write(&stage, &list(paths)).map_err(GitError::refusal)?;
-        failpoint::reached("after staging");
-        let commit = |paths: &[String]| {
-            let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-            let head = ["commit", "--quiet", "--only", "-m", message];
-            self.write(&[&head[..], &from_list[..]].concat(), &list(paths))
-        };
-        if let Err(error) = commit(paths) {
-            // git refuses to commit nothing, and the whole list for one path
-            // that it does not know: one that came and went.
-            let changed = self.changed()?;
-            let known: Vec<String> =
-                paths.iter().filter(|path| changed.contains(path)).cloned().collect();
-            if known.is_empty() {
-                return Ok(Committed { made: false, status: self.status()? });
-            }
-            if !error.to_string().contains("did not match any file") {
-                return Err(error.refusal());
-            }
-            commit(&known).map_err(GitError::refusal)?;
-        }
-        failpoint::reached("after git commit");
-        Ok(Committed { made: true, status: self.status()? })
-    }
-
     fn exclude_file(&self) -> Result<PathBuf, GitError> {
-        let path = self.read(&["rev-parse", "--git-path", "info/exclude"])?;
-        Ok(self.root.join(path.trim_end_matches('\n')))
+        let path = self.read_bytes(&["rev-parse", "--git-path", "info/exclude"])?;
+        Ok(self.root.join(os::text(line_of(&path))))
     }
 
     /// Lets the repository overlook specum's own files.
@@ -446,12 +475,9 @@ impl Git {
     /// What of a loop in this folder is part of the repository.
     pub fn committed_loop(&self, dir: &Path) -> Result<Option<String>, GitError> {
         let files = LOOP_FILES.map(|name| dir.join(name));
-        let files = files.iter().map(|file| file.to_string_lossy());
-        let mut args = vec!["--literal-pathspecs", "ls-files", "-z", "--"];
-        let files: Vec<_> = files.collect();
-        args.extend(files.iter().map(AsRef::as_ref));
-        let listed = self.read(&args)?;
-        Ok(listed.split('\0').find(|path| !path.is_empty()).map(str::to_owned))
+        let mut args = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsStr::new).to_vec();
+        args.extend(files.iter().map(|file| file.as_os_str()));
+        Ok(path::listed(&self.read_of(&args)?).into_iter().next())
     }
 
     fn read(&self, args: &[&str]) -> Result<String, GitError> {
@@ -459,58 +485,75 @@ impl Git {
     }
 
     fn read_bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.read_of(args)
+    }
+
+    fn read_of<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(args);
         command.env("GIT_OPTIONAL_LOCKS", "0");
         let run = process::run(command, &[], BOUNDS);
         if run.cut {
             // The end of a list is not the list.
             let message = format!("it says more than {} bytes", BOUNDS.output);
-            return Err(GitError::Said { command: args.join(" "), message });
+            return Err(GitError::Said { command: name_of(args), message });
         }
         if run.succeeded() { Ok(run.stdout) } else { Err(said(args, &run)) }
     }
 
-    /// Runs a command that takes the index lock, again if another process
-    /// holds it.
-    fn write(&self, args: &[&str], input: &[u8]) -> Result<(), GitError> {
-        let mut wait = Duration::from_millis(20);
-        for attempt in 1.. {
-            let run = process::run(self.command(args), input, BOUNDS);
+    /// Runs a command that takes a lock, again if another process holds it.
+    fn write<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<(), GitError> {
+        self.write_by(|| self.command(args), args, input)
+    }
+
+    fn write_by<A: AsRef<OsStr>>(
+        &self,
+        command: impl Fn() -> Command,
+        args: &[A],
+        input: &[u8],
+    ) -> Result<(), GitError> {
+        let mut patience = busy::Patience::default();
+        loop {
+            let run = process::run(command(), input, BOUNDS);
             if run.succeeded() {
                 return Ok(());
             }
-            let busy = String::from_utf8_lossy(&run.output).contains("index.lock");
-            if !busy || attempt == BUSY_TRIES {
+            let lock = busy::named_lock(&String::from_utf8_lossy(&run.output));
+            if !lock.is_some_and(|lock| patience.waits(self, &lock)) {
                 return Err(said(args, &run));
             }
-            thread::sleep(wait);
-            wait *= 2;
         }
-        unreachable!("the last try returns")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
+        // Paths are paths: `:(top)` or `*` in a file name are no patterns.
+        self.command_with(&["--literal-pathspecs"], args)
+    }
+
+    fn command_with<A: AsRef<OsStr>>(&self, options: &[&str], args: &[A]) -> Command {
         let mut command = Command::new("git");
         command
             // Not as its working directory: for that our own process would have
             // to be copied first, which takes longer the more it holds.
             .arg("-C")
             .arg(&self.root)
-            // Paths are paths: `:(top)` or `*` in a file name are no patterns.
-            .arg("--literal-pathspecs")
+            .args(options)
             // A file system monitor would outlive us as a daemon, and so would
             // a garbage collection, for which the user's own commits are enough.
             .args(["-c", "core.fsmonitor=false", "-c", "maintenance.auto=false"])
             .args(["-c", "gc.auto=0"])
-            .args(args.iter().map(OsStr::new))
+            // Submodules are the user's: we move no pointer but the agent's own.
+            .args(["-c", "submodule.recurse=false"])
+            .args(args)
             // We read its messages.
-            .env("LC_ALL", "C")
+            .env("LC_MESSAGES", "C")
             // Nobody is there to answer.
             .env("GIT_TERMINAL_PROMPT", "0");
-        // A hook of git itself may have started us; its repository is not ours.
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
-            command.env_remove(name);
+        // It would have the last word on messages too; everything else of the
+        // user's locale is for their hooks.
+        if let Some(all) = std::env::var_os("LC_ALL").filter(|all| !all.is_empty()) {
+            command.env_remove("LC_ALL").env("LC_CTYPE", &all).env("LANG", &all);
         }
+        process::in_no_given_repository(&mut command);
         if std::env::var_os(session::GEMINI_MARK).is_some() {
             // Gemini CLI keeps the person's configuration from its commands, and with it
             // their name, hooks and ignored files.
@@ -524,15 +567,37 @@ impl Git {
     }
 }
 
-fn said(args: &[&str], run: &Run) -> GitError {
+/// What git prints on one line, without its end.
+fn line_of(said: &[u8]) -> &[u8] {
+    said.strip_suffix(b"\n").unwrap_or(said)
+}
+
+/// Arguments with paths behind them.
+fn with_paths(args: &[&str], paths: &[String]) -> Vec<OsString> {
+    let paths = paths.iter().map(|path| path::file(path).into_os_string());
+    args.iter().map(OsString::from).chain(paths).collect()
+}
+
+/// The subcommand among arguments.
+fn name_of<A: AsRef<OsStr>>(args: &[A]) -> String {
+    let first = args.first().map(|arg| arg.as_ref().to_string_lossy().into_owned());
+    first.unwrap_or_default()
+}
+
+fn said<A: AsRef<OsStr>>(args: &[A], run: &Run) -> GitError {
     let output = String::from_utf8_lossy(&run.output);
     let message = match &run.ended {
-        Ended::NotStarted(why) => return GitError::NotStarted(why.clone()),
+        Ended::NotStarted(why) if process::find_program("git").is_some() => {
+            return GitError::NotStarted(why.clone());
+        }
+        Ended::NotStarted(why) => {
+            return GitError::NotStarted(format!("{why}; install it, or put it on PATH"));
+        }
         Ended::TimedOut(seconds) => format!("did not end within {seconds} s"),
         Ended::Code(code) if output.trim().is_empty() => {
             format!("ended with code {code} and said nothing")
         }
         Ended::Code(_) | Ended::Signal(_) => output.trim().to_owned(),
     };
-    GitError::Said { command: args.first().copied().unwrap_or_default().to_owned(), message }
+    GitError::Said { command: name_of(args), message }
 }

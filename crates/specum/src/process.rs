@@ -22,11 +22,12 @@ use specum_core::owner::{PidSpace, Process};
 use specum_core::tasks::{Command as CheckCommand, Program, Shell};
 use specum_core::verify::Ended;
 
+use crate::files::FileError;
 use crate::os;
 
 pub use self::family::{
     MARK, WhenInterrupted, begin_run, clean_up_when_interrupted, end_everything, end_survivors,
-    remove_when_interrupted, tell_when_interrupted,
+    git_at_work, remove_when_interrupted, tell_when_interrupted,
 };
 pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
@@ -34,6 +35,21 @@ pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 const KEPT_OUTPUT: usize = 64 * 1024;
 /// How long the pipes of an ended command are listened to.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The variables that say which repository git is to work in, instead of the one
+/// where it is started.
+const REPOSITORY: [&str; 10] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_QUARANTINE_PATH",
+];
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -152,16 +168,18 @@ pub fn shell_with(
 /// Runs a command with `input` on its standard input.
 pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = whole(input).and_then(|input| {
-        command.stdin(input);
-        family::start(&mut command, bounds.when_interrupted)
-    });
-    let (mut child, mark) = match started {
-        Ok(started) => started,
+    let never = |ended| Run { ended, stdout: Vec::new(), cut: false, output: Vec::new() };
+    match whole(input) {
+        Ok(input) => command.stdin(input),
         Err(error) => {
-            let ended = not_started(&command, &error);
-            return Run { ended, stdout: Vec::new(), cut: false, output: Vec::new() };
+            let folder = std::env::temp_dir();
+            let why = format!("the temporary folder {} cannot be used: {error}", folder.display());
+            return never(Ended::NotStarted(why));
         }
+    };
+    let (mut child, mark) = match family::start(&mut command, bounds.when_interrupted) {
+        Ok(started) => started,
+        Err(error) => return never(not_started(&command, &error)),
     };
     let pid = child.id();
     let stdout = Tail::shared(bounds.output);
@@ -220,6 +238,21 @@ fn whole(input: &[u8]) -> std::io::Result<Stdio> {
     file.write_all(input)?;
     file.rewind()?;
     Ok(file.into())
+}
+
+/// Refuses where what git is told cannot be put down: found early, it costs no
+/// agent.
+pub fn refuse_without_temporaries() -> Result<(), FileError> {
+    let failed = |error| FileError::new("use the temporary folder", &std::env::temp_dir(), error);
+    whole(b"specum").map(drop).map_err(failed)
+}
+
+/// Keeps from a command what says which repository is meant. A hook of git itself
+/// may have started us, or a person in a shell that works on another one.
+pub fn in_no_given_repository(command: &mut Command) {
+    for name in REPOSITORY {
+        command.env_remove(name);
+    }
 }
 
 fn drain(

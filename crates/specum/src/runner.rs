@@ -38,7 +38,7 @@ use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, History, Opened, Workspace};
 use crate::files::{self, FileError};
-use crate::git::{GitError, Programs};
+use crate::git::{self, GitError, Programs};
 use crate::logs;
 use crate::owner;
 use crate::process::{self, Handle};
@@ -254,7 +254,7 @@ pub fn run(
     let put_away = match waits_for_git(workspace, options)? {
         // Not a call of git before a person has looked: it may start something.
         Some(_) => {
-            process::end_survivors(&workspace.spec.dir);
+            recover::end_survivors(workspace);
             Ok(())
         }
         None => recover::recover(workspace, None),
@@ -285,7 +285,13 @@ pub fn run(
 /// What keeps others away as long as a run works.
 struct Claim {
     _pulse: Pulse,
-    _alone: Option<Lock>,
+    _alone: Option<AloneInTree>,
+}
+
+/// The lock of a tree, and what git may know of it.
+struct AloneInTree {
+    _lock: Lock,
+    _alone: git::Alone,
 }
 
 /// Makes the spec ours, and the tree fit to be worked in.
@@ -305,6 +311,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
             Owner::Session { .. } => return Err(RunError::Held { spec, by }),
         }
     }
+    process::refuse_without_temporaries()?;
     let alone = alone_in_tree(workspace)?;
     if let Some(what) = waits_for_git(workspace, options)? {
         return Err(RunError::GitChanged(what));
@@ -347,7 +354,7 @@ fn waits_for_git(
 /// Keeps other runs out of this work tree, also those of other specs: nobody could tell what
 /// their agents change from what ours do, and each would commit, or put away,
 /// the other's work.
-fn alone_in_tree(workspace: &Workspace) -> Result<Option<Lock>, RunError> {
+fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError> {
     let Ok(git) = &workspace.git else { return Ok(None) };
     let path = git.run_lock()?;
     let spec = workspace.spec.name.clone();
@@ -356,7 +363,7 @@ fn alone_in_tree(workspace: &Workspace) -> Result<Option<Lock>, RunError> {
             let note = serde_json::to_vec(&TreeUser { spec, process: process::me() });
             // Without it others are told less.
             let _ = lock.note(&note.expect("plain data is JSON"));
-            Ok(Some(lock))
+            Ok(Some(AloneInTree { _lock: lock, _alone: git::Alone::in_tree(git) }))
         }
         Err(StoreError::Busy { .. }) => Err(match tree_user(&path) {
             Some(TreeUser { spec: other, process }) if other == spec => {
@@ -439,7 +446,9 @@ fn work(
             });
         }
     });
-    Ok(thread::scope(|scope| {
+    let told = line.clone();
+    git::say_by(move |text| drop(told.send(Message::Tell(RunEvent::Warning { text }))));
+    let worked = thread::scope(|scope| {
         let (line, stop, programs) = (line, &stop, &programs);
         let executor =
             executor::Executor { workspace, options, line: line.clone(), stop, programs };
@@ -450,7 +459,9 @@ fn work(
         let dispatcher =
             dispatcher::Dispatcher::new(workspace, options, reporter, stop, (began, budget));
         dispatcher.dispatch(&messages)
-    }))
+    });
+    git::say_no_more();
+    Ok(worked)
 }
 
 /// Lets others work the spec, and tells the journal how it ended.

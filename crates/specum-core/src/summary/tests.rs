@@ -124,11 +124,11 @@ fn what_an_earlier_loop_did_is_left_out_and_a_second_start_is_not() {
         assert_eq!(summary(loops(end)).attempts, 1);
     }
     assert_eq!(
-        summary(loops(Entry::Paused { why: None })).attempts,
+        summary(loops(Entry::Paused { why: None, branch: None })).attempts,
         2,
         "the same loop, started again"
     );
-    let mut over = loops(Entry::Paused { why: None });
+    let mut over = loops(Entry::Paused { why: None, branch: None });
     over.extend([Entry::Completed { tasks: 3, promise: false }, committed("1.2", "x")]);
     assert_eq!(summary(over).attempts, 2, "a loop that has ended is still the last one");
 }
@@ -201,11 +201,11 @@ fn the_loop_stands_as_the_last_word_about_it_says() {
         Standing::UnderWay
     );
     assert_eq!(
-        stands(vec![started(), run(), Entry::Paused { why: None }, ended("paused")]),
+        stands(vec![started(), run(), Entry::Paused { why: None, branch: None }, ended("paused")]),
         Standing::Paused
     );
     assert_eq!(
-        stands(vec![started(), Entry::Paused { why: None }, Entry::Resumed]),
+        stands(vec![started(), Entry::Paused { why: None, branch: None }, Entry::Resumed]),
         Standing::UnderWay
     );
     assert_eq!(stands(vec![started(), Entry::Cancelled]), Standing::Cancelled);

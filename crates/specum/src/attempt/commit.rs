@@ -8,12 +8,12 @@ use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Signal};
 use specum_core::progress::Note;
 use specum_core::tasks::{Found, short_title};
-use specum_core::verify::{self, CommitRun, Failure};
+use specum_core::verify::{self, CommitRun, Failure, Layer};
 
-use super::judge::signals;
+use super::judge::{evidence, run_check, signals};
 use super::review::review;
 use super::{AttemptError, History, Judged, Opened, Workspace};
-use crate::git::{self, Git, GitError};
+use crate::git::{self, Committed, Git, GitError};
 
 /// A passed attempt whose commit is not recorded yet.
 #[derive(Debug)]
@@ -31,7 +31,16 @@ struct Outcome {
     /// Its id, if there was something to commit.
     id: Option<String>,
     /// Why the attempt has not passed after all, and what the loop says then.
-    failure: Option<(Failure, Vec<Signal>)>,
+    failure: Option<(TakenBack, Vec<Signal>)>,
+}
+
+/// A pass that does not hold.
+struct TakenBack {
+    failure: Failure,
+    /// The end of what the check has printed, if it was run again.
+    output: String,
+    /// What the attempt leaves uncommitted.
+    left: Vec<String>,
 }
 
 impl Workspace {
@@ -46,9 +55,10 @@ impl Workspace {
         debug_assert_eq!(passed.opened.key, opened.key);
         let outcome = self.commit(&passed, &judged)?;
         judged.commit = outcome.id;
-        if let Some((failure, signals)) = outcome.failure {
-            failure.layer.class().clone_into(&mut judged.class);
-            judged.verdict.failures.push(failure);
+        if let Some((back, signals)) = outcome.failure {
+            back.failure.layer.class().clone_into(&mut judged.class);
+            judged.verdict.failures.push(back.failure);
+            judged.output = back.output;
             judged.signals = signals;
         }
         Ok(judged)
@@ -65,14 +75,16 @@ impl Workspace {
         // Whoever judged it may still be at it.
         let _turn = self.store.check_turn()?;
         while let Some(passed) = History(&self.store.read_journal()?).uncommitted() {
-            let opened = &passed.opened;
+            let judged = Judged::of_passed(&passed.opened, passed.changed.clone());
             // Asked first: a git that cannot tell is not one that refuses.
-            if let Some(commit) = self.commit_of(git, opened)? {
-                self.record(opened, |task| Entry::Committed { task, commit, left: Vec::new() })?;
-                continue;
+            match self.commit_of(git, &passed.opened)? {
+                Some(commit) => {
+                    let made = git.committed(passed.opened.base())?;
+                    let made = Committed { id: Some(commit), ..made };
+                    self.after_commit(&passed, &judged, made)?;
+                }
+                None => drop(self.commit(&passed, &judged)?),
             }
-            let judged = Judged::of_passed(opened, passed.changed.clone());
-            self.commit(&passed, &judged)?;
         }
         Ok(())
     }
@@ -81,55 +93,108 @@ impl Workspace {
         let Ok(git) = &self.git else { return Ok(Outcome { id: None, failure: None }) };
         let opened = &passed.opened;
         let mut paths = passed.changed.clone();
-        paths.extend(self.spec_files(git));
-        let mut beside = Vec::new();
-        let (id, run) = match git.commit(&paths, &self.message(opened)) {
-            Ok(committed) => {
-                let now = &committed.status.changed;
-                beside.extend(
-                    now.iter().filter(|path| !self.is_known(opened, path, &paths)).cloned(),
-                );
-                // Not the spec's own files: a neighbour's verdict, or a person,
-                // may have written them since, and the next commit takes them.
-                let left =
-                    passed.changed.iter().filter(|path| now.contains(path)).cloned().collect();
-                let id = committed.id();
-                self.remember(committed.status);
-                (id, CommitRun::Left(left))
-            }
+        paths.extend(self.spec_files_to_commit(git)?);
+        match git.commit(opened.base(), &paths, &self.message(opened)) {
+            Ok(committed) => self.after_commit(passed, judged, committed),
             Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
                 // Where nothing can be committed at all, no attempt has failed.
                 git.refuse_unable_to_commit()?;
-                (None, CommitRun::Refused(error.to_string()))
+                git.refuse_unsigned()?;
+                let run = CommitRun::Refused(error.to_string());
+                self.after_no_commit(passed, judged, &run)
             }
             // Not the attempt's fault: whoever looks next makes the commit, or
             // finds it made.
-            Err(error) => return Err(error.into()),
-        };
-        if let Some(failure) = verify::after_commit(&run) {
-            let signals = self.take_back(passed, judged, &failure)?;
-            return Ok(Outcome { id, failure: Some((failure, signals)) });
+            Err(error) => Err(error.into()),
         }
+    }
+
+    /// Once git has made the commit the task is done, whatever else has happened
+    /// to its files; unless hooks have changed them, and the check fails with
+    /// what they have made of them.
+    fn after_commit(
+        &self,
+        passed: &Uncommitted,
+        judged: &Judged,
+        committed: Committed,
+    ) -> Result<Outcome, AttemptError> {
+        let opened = &passed.opened;
+        let Committed { id, by_hooks, status } = committed;
+        // Not the spec's own files: a neighbour's verdict, or a person, may have
+        // written them since, and the next commit takes them.
+        let now = &status.changed;
+        let left: Vec<String> =
+            passed.changed.iter().filter(|path| now.contains(path)).cloned().collect();
+        if id.is_none() && !left.is_empty() {
+            return self.after_no_commit(passed, judged, &CommitRun::Left(left));
+        }
+        if let Some(id) = &id
+            && !by_hooks.is_empty()
+            && let Some((why, output)) = self.fails_now(opened)?
+        {
+            let message = format!(
+                "{why}. It had passed; then a git hook changed {} in the commit {id}, which stays",
+                by_hooks.join(", ")
+            );
+            let failure = Failure { layer: Layer::Verify, message };
+            return self.take_back(passed, judged, TakenBack { failure, output, left }, Some(id));
+        }
+        if !left.is_empty() {
+            let id = &opened.key.id;
+            self.add_news(format!(
+                "{} changed again while {id} was committed, and is left as it is",
+                left.join(", ")
+            ));
+        }
+        let is_known = |path: &&String| {
+            opened.dirty.contains_key(*path)
+                || (passed.changed.contains(path) && !left.contains(path))
+                || git::is_own_file(path)
+        };
+        let own = self.git.as_ref().map(|git| self.spec_files(git)).unwrap_or_default();
+        let beside =
+            now.iter().filter(|path| !is_known(path) && !own.contains(path)).cloned().collect();
+        self.remember(status);
         let commit = id.clone().unwrap_or_default();
         self.record(opened, |task| Entry::Committed { task, commit, left: beside })?;
         Ok(Outcome { id, failure: None })
     }
 
-    /// Whether a path that is uncommitted after an attempt was so before it, is
-    /// the attempt's, or ours.
-    fn is_known(&self, opened: &Opened, path: &str, committed: &[String]) -> bool {
-        opened.dirty.contains_key(path)
-            || committed.iter().any(|other| other == path)
-            || git::is_own_file(path)
+    fn after_no_commit(
+        &self,
+        passed: &Uncommitted,
+        judged: &Judged,
+        run: &CommitRun,
+    ) -> Result<Outcome, AttemptError> {
+        let failure = verify::after_commit(run).expect("it says why there is no commit");
+        let (output, left) = (judged.output.clone(), judged.changed.clone());
+        self.take_back(passed, judged, TakenBack { failure, output, left }, None)
     }
 
-    /// Opens a box again whose work could not be committed.
+    /// Why the check of an attempt fails with what stands now, and the end of what
+    /// it prints.
+    fn fails_now(&self, opened: &Opened) -> Result<Option<(String, String)>, AttemptError> {
+        let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
+        Ok(verify::failed_check(&check).map(|why| (why, evidence(&check))))
+    }
+
+    /// The spec's own files, but for those that the user keeps out of the
+    /// repository.
+    fn spec_files_to_commit(&self, git: &Git) -> Result<Vec<String>, AttemptError> {
+        let mut files = self.spec_files(git);
+        let ignored = git.ignored(&files)?;
+        files.retain(|path| !ignored.contains(path));
+        Ok(files)
+    }
+
+    /// Opens a box again whose work could not be committed, or fails as it was.
     fn take_back(
         &self,
         passed: &Uncommitted,
         judged: &Judged,
-        failure: &Failure,
-    ) -> Result<Vec<Signal>, AttemptError> {
+        back: TakenBack,
+        commit: Option<&String>,
+    ) -> Result<Outcome, AttemptError> {
         let locked = self.store.lock()?;
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         self.tell(&mut reviewed);
@@ -137,24 +202,27 @@ impl Workspace {
         let opened = &self.renamed(&passed.opened)?;
         let file = view.file();
         let mut entry = judged.entry(opened);
-        if let Entry::Failed { reasons, class, .. } = &mut entry {
-            reasons.push(failure.message.clone());
-            failure.layer.class().clone_into(class);
+        if let Entry::Failed { reasons, class, output, changed, .. } = &mut entry {
+            reasons.push(back.failure.message.clone());
+            back.failure.layer.class().clone_into(class);
+            output.clone_from(&back.output);
+            changed.clone_from(&back.left);
         }
+        let id = commit.cloned();
         let (Some(state), Found::Same(index) | Found::Retitled(index)) =
             (&view.state, file.find(&opened.key))
         else {
             // Nothing is left to be opened again, and nobody is to try once more.
             locked.record(entry)?;
-            return Ok(Vec::new());
+            return Ok(Outcome { id, failure: Some((back, Vec::new())) });
         };
-        let (attempt, reason) = (opened.attempt, failure.message.clone());
+        let (attempt, reason) = (opened.attempt, back.failure.message.clone());
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
         locked.write(entry, changes)?;
         self.record_fixes(&locked, &step)?;
-        Ok(signals(&step))
+        Ok(Outcome { id, failure: Some((back, signals(&step))) })
     }
 
     /// The commit of an attempt, if somebody before us has made it. Its task may

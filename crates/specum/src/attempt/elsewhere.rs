@@ -26,7 +26,7 @@ impl Workspace {
         for path in changed {
             let Some(spec) = self.other_spec(git, path) else { continue };
             let Some(was_open) = open_before(git, opened, path)? else { continue };
-            let Ok(now) = files::read(&git.root.join(path), MAX_TEXT) else { continue };
+            let Ok(now) = files::read(&git.file(path), MAX_TEXT) else { continue };
             let store = Store::of(&spec);
             let locked = store.lock()?;
             let ticked = ticked_since(&was_open, &now, &*store.ledger()?);
@@ -43,7 +43,7 @@ impl Workspace {
         paths: impl Iterator<Item = &'p String>,
     ) -> BTreeMap<String, Vec<String>> {
         let plans = paths.filter(|path| self.other_spec(git, path).is_some());
-        let read = |path: &String| files::read(&git.root.join(path), MAX_TEXT).ok();
+        let read = |path: &String| files::read(&git.file(path), MAX_TEXT).ok();
         plans.filter_map(|path| Some((path.clone(), open_in(&read(path)?)))).collect()
     }
 

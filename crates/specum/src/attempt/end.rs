@@ -61,7 +61,7 @@ impl Workspace {
         if let Some(state) = &view.state {
             let why = Some(why.to_owned());
             let step = machine::step(state, &view.file(), Event::Pause { why: why.clone() });
-            locked.write_step(Entry::Paused { why }, &step)?;
+            locked.write_step(Entry::Paused { why, branch: None }, &step)?;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Workspace {
         let check = run_check(self.check_of(opened)?.as_ref(), root);
         let files = self.in_repository(opened.fields().files);
         // What would not come along is not dropped in silence.
-        let left = changed.iter().filter(|path| !git::can_be_committed(path)).cloned().collect();
+        let cannot = git::cannot_be_committed(changed, &[]);
         let verdict = verify::judge(&Evidence {
             role: opened.role,
             result,
@@ -85,7 +85,7 @@ impl Workspace {
             files: &files,
             changed,
             proofs: &[],
-            commit: CommitRun::Left(left),
+            commit: CommitRun::Cannot(cannot),
         });
         let class = verdict.class().to_owned();
         Ok(Tried { verdict, class, output: evidence(&check), left: Vec::new() })

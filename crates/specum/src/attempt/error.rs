@@ -74,6 +74,19 @@ pub enum AttemptError {
         /// Where HEAD is.
         now: String,
     },
+    /// The loop waits for a branch.
+    #[error(
+        "{spec} is paused: HEAD is on {now}, and the attempt began on {before}. Switch back; or \
+         `specum resume {spec}` lets it go on where HEAD is"
+    )]
+    OffBranch {
+        /// Where the attempt began.
+        before: String,
+        /// Where HEAD is.
+        now: String,
+        /// The spec.
+        spec: String,
+    },
     /// There is no repository.
     #[error("no git repository: {0}")]
     NoRepository(String),

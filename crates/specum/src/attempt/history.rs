@@ -299,6 +299,18 @@ impl<'a> History<'a> {
         last.is_some_and(|record| record.entry == Entry::Cancelled)
     }
 
+    /// The branch that HEAD had left when the loop was paused for it, unless it was
+    /// let go on since.
+    pub fn left_branch(self) -> Option<&'a str> {
+        self.0.iter().rev().find_map(|record| match &record.entry {
+            Entry::Paused { branch, .. } => Some(branch.as_deref()),
+            Entry::Resumed | Entry::Started { .. } | Entry::Cancelled | Entry::Completed { .. } => {
+                Some(None)
+            }
+            _ => None,
+        })?
+    }
+
     /// What failed attempts at tasks that are still open, and checks, have left
     /// in the tree.
     pub fn left_in_tree(self) -> Vec<&'a str> {

@@ -16,6 +16,7 @@ use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer
 use super::review::{Reviewed, review, without_ticks};
 use super::{AttemptError, History, Opened, Workspace, history};
 use crate::clock;
+use crate::git;
 use crate::owner;
 use crate::process;
 use crate::store::Locked;
@@ -159,6 +160,8 @@ pub struct Found<'a> {
     check: CheckRun,
     /// The files among those changed that the check rests on.
     proofs: Vec<String>,
+    /// Why some of what is changed cannot be committed.
+    cannot: Vec<String>,
     /// Boxes of other plans that the attempt ticked, and that are open again.
     elsewhere: Vec<String>,
     /// What became of the history, if the attempt has rewritten it.
@@ -238,8 +241,9 @@ impl Workspace {
         };
         let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
+        let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
         let branch = tree.branch;
-        Ok(Found { result, changed, branch, check, proofs, elsewhere, rewritten })
+        Ok(Found { result, changed, branch, check, proofs, cannot, elsewhere, rewritten })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
@@ -358,7 +362,7 @@ impl Workspace {
         self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
         if let Some(why) = &found.rewritten {
             let pause = Event::Pause { why: Some(why.clone()) };
-            let entry = Entry::Paused { why: Some(why.clone()) };
+            let entry = Entry::Paused { why: Some(why.clone()), branch: None };
             locked.write_step(entry, &machine::step(state, &file, pause))?;
             return Err(AttemptError::Rewritten(why.clone()));
         }
@@ -374,7 +378,7 @@ impl Workspace {
             files: &files,
             changed: &found.changed,
             proofs: &found.proofs,
-            commit: CommitRun::NotApplicable,
+            commit: CommitRun::Cannot(found.cannot),
         });
         // Its own tick is neither a proof nor a fault.
         let mut foreign = reviewed.unproved.clone();
@@ -473,7 +477,8 @@ impl Workspace {
         let (before, now) = (name(opened.branch.as_ref()), name(now));
         let why = Some(format!("HEAD is on {now}, the attempt began on {before}; switch back"));
         let step = machine::step(state, file, Event::Pause { why: why.clone() });
-        locked.write_step(Entry::Paused { why }, &step)?;
+        let branch = opened.branch.clone();
+        locked.write_step(Entry::Paused { why, branch }, &step)?;
         Err(AttemptError::OtherBranch { before, now })
     }
 }

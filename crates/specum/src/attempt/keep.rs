@@ -39,14 +39,14 @@ impl Workspace {
         if let Some(kept) = self.keep(git, opened, &of_attempt)? {
             git.take_out(&of_attempt)?;
             let files = line::head(&of_attempt.join(", "), MAX_NAMED).to_owned();
-            self.tell_text(format!(
+            self.add_news(format!(
                 "what the unfinished attempt at {id} had changed is no longer in your tree: \
                  {files}. It is kept: {kept}"
             ));
         }
         if let Some(kept) = self.keep(git, opened, &in_doubt)? {
             let files = line::head(&in_doubt.join(", "), MAX_NAMED).to_owned();
-            self.tell_text(format!(
+            self.add_news(format!(
                 "{files} may be yours or of the unfinished attempt at {id}, and stays where it \
                  is; a copy is kept: {kept}"
             ));

@@ -82,7 +82,7 @@ impl Workspace {
             return Ok(());
         }
         if self.store.lock()?.bring_back()? {
-            self.tell_text(
+            self.add_news(
                 "the loop's own files were deleted or emptied (git clean -x?) and are written again"
                     .to_owned(),
             );
@@ -95,8 +95,8 @@ impl Workspace {
         self.news.lock().expect("no holder panics").append(&mut reviewed.news);
     }
 
-    /// Keeps a sentence for whoever talks to a person.
-    pub(super) fn tell_text(&self, text: String) {
+    /// Keeps something else that a person should know.
+    pub(super) fn add_news(&self, text: String) {
         self.news.lock().expect("no holder panics").push(text);
     }
 

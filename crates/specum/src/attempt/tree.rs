@@ -27,6 +27,8 @@ pub(super) struct Tree {
     pub(super) dirty: BTreeMap<String, String>,
     /// The open tasks of those of them that are other specs' plans.
     pub(super) open_elsewhere: BTreeMap<String, Vec<String>>,
+    /// Those of them that are submodules with changes of their own.
+    pub(super) dirty_submodules: Vec<String>,
 }
 
 impl Workspace {
@@ -40,7 +42,7 @@ impl Workspace {
     pub(super) fn tree_of(&self, status: Status) -> Tree {
         let Ok(git) = &self.git else { return Tree::default() };
         let with_digest = |path: String| {
-            let digest = match files::read(&git.root.join(&path), MAX_COMPARED) {
+            let digest = match files::read(&git.file(&path), MAX_COMPARED) {
                 Ok(bytes) => Digest::of(&bytes).hex(),
                 Err(error) => error.kind().to_string(),
             };
@@ -48,7 +50,9 @@ impl Workspace {
         };
         let dirty: BTreeMap<String, String> = status.changed.into_iter().map(with_digest).collect();
         let open_elsewhere = self.open_elsewhere(git, dirty.keys());
-        Tree { head: status.head, branch: status.branch, dirty, open_elsewhere }
+        let (head, branch, dirty_submodules) =
+            (status.head, status.branch, status.dirty_submodules);
+        Tree { head, branch, dirty, open_elsewhere, dirty_submodules }
     }
 
     /// The spec's own files that go into a task's commit.
@@ -57,7 +61,7 @@ impl Workspace {
             .iter()
             .filter(|path| path.exists())
             .filter_map(|path| path.strip_prefix(&git.root).ok())
-            .map(|path| path.to_string_lossy().into_owned())
+            .map(git::shown)
             .collect()
     }
 
@@ -148,7 +152,7 @@ impl Workspace {
         let gone = |path: &&String| !now.dirty.contains_key(*path) && !changed.contains(path);
         let gone: Vec<&str> = opened.dirty.keys().filter(gone).map(String::as_str).collect();
         if !gone.is_empty() {
-            self.tell_text(format!(
+            self.add_news(format!(
                 "uncommitted changes of yours are gone since the attempt at {} began: {}. `git \
                  stash list` may have them",
                 opened.key.shown(),
@@ -190,10 +194,10 @@ impl Workspace {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
         let journal = self.store.read_journal()?;
         let left = History(&journal).left_in_tree();
-        let plan = self.spec.dir.strip_prefix(&git.root).map(|dir| dir.to_string_lossy());
+        let plan = self.spec.dir.strip_prefix(&git.root).map(git::shown);
         let in_plan = |path: &str| {
             plan.as_ref().is_ok_and(|plan| {
-                path.strip_prefix(plan.as_ref()).is_some_and(|rest| rest.starts_with('/'))
+                path.strip_prefix(plan.as_str()).is_some_and(|rest| rest.starts_with('/'))
             })
         };
         let mut changed = git.changed()?;
@@ -247,7 +251,7 @@ impl Workspace {
             (!below.as_os_str().is_empty()).then_some(below)
         });
         let named = |file: String| match below {
-            Some(below) => below.join(file).to_string_lossy().into_owned(),
+            Some(below) => git::shown(&below.join(file)),
             None => file,
         };
         files.into_iter().map(named).collect()

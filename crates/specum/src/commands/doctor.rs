@@ -105,7 +105,7 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
     let project = Project::find(&here, home.as_deref().map(Path::new));
     examine_plugin(project.as_ref().map_or(&here, |project| &project.root), &mut add);
     match Git::open(&here) {
-        Ok(git) => match git.refuse_unable_to_commit() {
+        Ok(git) => match able_to_commit(&git) {
             Ok(()) => add(Grade::Good, "git", format!("repository {}", git.root.display())),
             Err(GitError::ReadOnly(_)) if session::judged_by_hooks().is_some() => add(
                 Grade::Note,
@@ -165,6 +165,14 @@ fn examine() -> anyhow::Result<Vec<Finding>> {
         examine_runs(&project, spec, &mut add);
     }
     Ok(findings)
+}
+
+/// What would keep a run from beginning.
+fn able_to_commit(git: &Git) -> Result<(), GitError> {
+    git.refuse_old()?;
+    git.refuse_unable_to_commit()?;
+    git.refuse_half_done()?;
+    git.refuse_unsigned()
 }
 
 /// Whether sessions of Claude Code have our plugin, or another of its name.

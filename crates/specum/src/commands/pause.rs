@@ -41,7 +41,7 @@ pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<u8> {
         args.spec.as_deref(),
         args.json,
         Event::Pause { why: None },
-        Entry::Paused { why: None },
+        Entry::Paused { why: None, branch: None },
         "paused",
     )
 }

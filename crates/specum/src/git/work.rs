@@ -5,10 +5,11 @@
 //! [`Git::take_out`], and these only the paths of one task.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{BOUNDS, Git, GitError, said};
+use super::{BOUNDS, Git, GitError, os, path, said, with_paths};
 use crate::files::{self, FileError};
 use crate::process;
 
@@ -47,13 +48,15 @@ pub enum Merge {
 impl Git {
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
-        let shown = path.to_string_lossy();
         let tree = Git { root: path.to_owned() };
         {
             let _alone = worktrees();
-            // Forced, because a directory that is gone may still be registered.
-            let add = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"];
-            self.write(&[&add[..], &[&shown, commit]].concat(), &[])?;
+            // Forced, because a directory that is gone may still be registered,
+            // and twice, because one that was just being made is locked.
+            let force = ["worktree", "add", "--force", "--force"].map(OsStr::new);
+            let how = ["--quiet", "--detach", "--no-checkout"].map(OsStr::new);
+            let what = [path.as_os_str(), OsStr::new(commit)];
+            self.write(&[&force[..], &how[..], &what[..]].concat(), &[])?;
         }
         // The files take the longest, and nobody has to wait for them.
         tree.write(&["reset", "--quiet", "--hard"], &[])?;
@@ -62,10 +65,10 @@ impl Git {
 
     /// Removes a worktree with everything in it.
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
-        let shown = path.to_string_lossy();
         let _alone = worktrees();
         // Twice forced: one that was being made when we were killed is locked.
-        if self.write(&["worktree", "remove", "--force", "--force", &shown], &[]).is_ok() {
+        let remove = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
+        if self.write(&[&remove[..], &[path.as_os_str()]].concat(), &[]).is_ok() {
             return Ok(());
         }
         if path.exists() {
@@ -79,12 +82,40 @@ impl Git {
         // git tells where they are without any link on the way.
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let _alone = worktrees();
-        let list = self.read(&["worktree", "list", "--porcelain", "-z"])?;
-        let paths = list.split('\0').filter_map(|line| line.strip_prefix("worktree "));
+        let list = self.read_bytes(&["worktree", "list", "--porcelain", "-z"])?;
+        let lines = list.split(|byte| *byte == 0);
+        let paths = lines.filter_map(|line| line.strip_prefix(b"worktree "));
         Ok(paths
-            .map(|path| Worktree { path: PathBuf::from(path) })
+            .map(|path| Worktree { path: PathBuf::from(os::text(path)) })
             .filter(|worktree| worktree.path.starts_with(&directory))
             .collect())
+    }
+
+    /// Lets a worktree and the repository find each other again, one of which has
+    /// been moved.
+    pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let _alone = worktrees();
+        let repair = ["worktree", "repair"].map(OsStr::new);
+        self.write(&[&repair[..], &[path.as_os_str()]].concat(), &[])
+    }
+
+    /// Removes what git knows of worktrees that it was only about to make when it
+    /// was killed: they are locked, so nothing else ever does.
+    pub fn remove_half_made(&self) -> Result<(), GitError> {
+        let Some(common) = super::common_folder(&self.root) else { return Ok(()) };
+        let _alone = worktrees();
+        for entry in std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_begun = path.join("locked").exists() && !path.join("HEAD").exists();
+            // Somebody else may be about to make one.
+            if is_begun && os::PROCESSES_ARE_SEEN && process::git_at_work(&[]).is_none() {
+                std::fs::remove_dir_all(&path)
+                    .map_err(|error| FileError::new("remove", &path, error))?;
+            }
+        }
+        // Empty, it is as if it had never been.
+        let _ = std::fs::remove_dir(common.join("worktrees"));
+        Ok(())
     }
 
     /// Keeps these paths, as they stand in the tree, as a commit on top of
@@ -99,11 +130,10 @@ impl Git {
         let index = self.scratch_index()?;
         let index = index.path();
         self.write_in(index, &["read-tree", base.unwrap_or("--empty")], &[])?;
-        // A nested repository is a directory to git and cannot be kept so.
-        let list = joined(paths.iter().filter(|path| !path.ends_with('/')));
-        // Replaced, because a folder may have taken the place of a file.
-        let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        self.write_in(index, &update, &list)?;
+        let staging = self.staging(paths, &self.staged_since(base)?)?;
+        for (args, list) in staging.calls() {
+            self.write_in(index, &args, &list)?;
+        }
         let tree = self.write_in(index, &["write-tree"], &[])?;
         let mut args = vec!["commit-tree", &tree, "-m", message];
         args.extend(base.iter().flat_map(|base| ["-p", base]));
@@ -117,15 +147,13 @@ impl Git {
         let args =
             ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", commit];
         let run = process::run(self.command(&args), &[], BOUNDS);
-        let text = String::from_utf8_lossy(&run.stdout).into_owned();
-        let mut fields = text.split('\0').filter(|field| !field.is_empty());
+        let mut fields = path::listed(&run.stdout).into_iter();
         match (&run.ended, fields.next()) {
             (specum_core::verify::Ended::Code(0), Some(tree)) => {
                 Ok(Merge::Clean(tree.trim().to_owned()))
             }
             (specum_core::verify::Ended::Code(1), Some(tree)) => {
-                let paths = fields.map(str::to_owned).collect();
-                Ok(Merge::Conflict { paths, tree: tree.trim().to_owned() })
+                Ok(Merge::Conflict { paths: fields.collect(), tree: tree.trim().to_owned() })
             }
             _ => Err(said(&args, &run)),
         }
@@ -133,17 +161,15 @@ impl Git {
 
     /// The paths in which a tree differs from HEAD.
     pub fn differing(&self, tree: &str) -> Result<Vec<String>, GitError> {
-        let diff =
-            self.read(&["diff-tree", "-r", "--name-only", "-z", "--no-renames", "HEAD", tree])?;
-        Ok(diff.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+        let args = ["diff-tree", "-r", "--name-only", "-z", "--no-renames", "HEAD", tree];
+        Ok(path::listed(&self.read_bytes(&args)?))
     }
 
     /// How a tree differs from HEAD at these paths, to be read.
     pub fn difference(&self, tree: &str, paths: &[String]) -> Result<String, GitError> {
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        self.read(
-            &[&["diff", "--no-color", "--no-ext-diff", "HEAD", tree, "--"], &paths[..]].concat(),
-        )
+        let args = ["diff", "--no-color", "--no-ext-diff", "HEAD", tree, "--"];
+        let shown = self.read_of(&with_paths(&args, paths))?;
+        Ok(String::from_utf8_lossy(&shown).into_owned())
     }
 
     /// Puts a tree that was made from HEAD into index and files. Refuses, and
@@ -161,19 +187,19 @@ impl Git {
     pub fn take_out(&self, paths: &[String]) -> Result<(), GitError> {
         let status = self.status()?;
         let at_head = match &status.head {
-            Some(head) => self.read(&["ls-tree", "-r", "--name-only", "-z", head])?,
-            None => String::new(),
+            Some(head) => self.read_bytes(&["ls-tree", "-r", "--name-only", "-z", head])?,
+            None => Vec::new(),
         };
-        let at_head: HashSet<&str> = at_head.split('\0').collect();
-        let in_index = self.read(&["ls-files", "-z"])?;
-        let in_index: HashSet<&str> = in_index.split('\0').collect();
+        let at_head: HashSet<String> = path::listed(&at_head).into_iter().collect();
+        let in_index = self.read_bytes(&["ls-files", "-z"])?;
+        let in_index: HashSet<String> = path::listed(&in_index).into_iter().collect();
         // A nested repository stays where it is: nothing has kept it.
         let (old, new): (Vec<&String>, Vec<&String>) = paths
             .iter()
             .filter(|path| !path.ends_with('/'))
-            .partition(|path| at_head.contains(path.as_str()));
+            .partition(|path| at_head.contains(*path));
         let (staged, other): (Vec<&String>, Vec<&String>) =
-            new.into_iter().partition(|path| in_index.contains(path.as_str()));
+            new.into_iter().partition(|path| in_index.contains(*path));
         // Those first: a folder may stand where a file was, or a file where a
         // folder was. What git overlooks is not ours.
         for path in staged.iter().chain(other.iter().filter(|path| status.changed.contains(path))) {
@@ -182,18 +208,18 @@ impl Git {
         let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
         if !staged.is_empty() {
             let forget = ["rm", "--cached", "--quiet", "--force", "--ignore-unmatch"];
-            self.write(&[&forget, &from_list[..]].concat(), &joined(staged.into_iter()))?;
+            self.write(&[&forget, &from_list[..]].concat(), &path::joined(staged))?;
         }
         if !old.is_empty() {
             let restore = ["restore", "--source=HEAD", "--staged", "--worktree"];
-            self.write(&[&restore, &from_list[..]].concat(), &joined(old.into_iter()))?;
+            self.write(&[&restore, &from_list[..]].concat(), &path::joined(old))?;
         }
         Ok(())
     }
 
     fn delete(&self, path: &str) -> Result<(), GitError> {
         use std::io::ErrorKind::{NotADirectory, NotFound};
-        let file = self.root.join(path);
+        let file = self.file(path);
         match std::fs::remove_file(&file) {
             Err(error) if !matches!(error.kind(), NotFound | NotADirectory) => {
                 return Err(FileError::new("remove", &file, error).into());
@@ -227,7 +253,7 @@ impl Git {
 
     /// A place for an index that is nobody's: where whoever comes after us finds
     /// it if we are killed, and where that of a worktree goes with it.
-    fn scratch_index(&self) -> Result<tempfile::TempDir, GitError> {
+    pub(super) fn scratch_index(&self) -> Result<tempfile::TempDir, GitError> {
         let dir = self.directory()?;
         let made = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir_in(&dir);
         made.map_err(|error| FileError::new("create a directory in", &dir, error).into())
@@ -250,12 +276,6 @@ impl Git {
         }
     }
 
-    /// git's own directory of this work tree.
-    fn directory(&self) -> Result<PathBuf, GitError> {
-        let dir = self.read(&["rev-parse", "--absolute-git-dir"])?;
-        Ok(PathBuf::from(dir.trim_end_matches('\n')))
-    }
-
     fn write_in(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<String, GitError> {
         let mut command = self.command(args);
         command.env("GIT_INDEX_FILE", index.join("index"));
@@ -271,13 +291,4 @@ impl Git {
             Err(said(args, &run))
         }
     }
-}
-
-fn joined<'p>(paths: impl Iterator<Item = &'p String>) -> Vec<u8> {
-    let mut list = Vec::new();
-    for path in paths {
-        list.extend_from_slice(path.as_bytes());
-        list.push(0);
-    }
-    list
 }

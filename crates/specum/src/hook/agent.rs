@@ -225,7 +225,7 @@ fn refuse_after_too_many(
     if let Some(state) = &view.state {
         let event = Event::Pause { why: Some(why.clone()) };
         let step = machine::step(state, &view.file(), event);
-        let entry = Entry::Paused { why: Some(why.clone()) };
+        let entry = Entry::Paused { why: Some(why.clone()), branch: None };
         locked.write_step(entry, &step).map_err(|error| said(&error))?;
     }
     Err(format!(

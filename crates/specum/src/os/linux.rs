@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,14 @@ pub(crate) fn pid_namespace() -> String {
 pub(crate) fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Whether other processes are seen at all.
+pub(crate) const PROCESSES_ARE_SEEN: bool = true;
+
+/// Where a process works.
+pub(crate) fn folder_of(process: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/cwd")).ok()
 }
 
 /// The children of a process.

@@ -55,6 +55,11 @@ pub(crate) fn changed(file: &Metadata) -> Option<Timestamp> {
     Timestamp::new(file.ctime(), i32::try_from(file.ctime_nsec()).ok()?).ok()
 }
 
+/// Brings to the disk which files are in a folder.
+pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::File::open(folder)?.sync_all()
+}
+
 /// Tells a file from another one that has taken its name.
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.ino()

@@ -24,6 +24,8 @@ use crate::os::{self, Strength};
 const GIT_GOES: Duration = Duration::from_millis(500);
 /// As long as whoever started git would have waited for it.
 const LONGEST_GIT: Duration = Duration::from_secs(600);
+/// How long is waited without a word.
+const SOON: Duration = Duration::from_secs(1);
 /// How often orphans that keep having children are looked for again.
 const ROUNDS: usize = 1000;
 
@@ -144,6 +146,10 @@ pub(super) fn start(
     when: WhenInterrupted,
 ) -> std::io::Result<(Child, Option<Mark>)> {
     os::in_a_group_of_its_own(command);
+    if when == WhenInterrupted::End {
+        // Whatever is not our own git works where it is started.
+        super::in_no_given_repository(command);
+    }
     // Held while it starts: whoever looks for orphans must not take a child
     // for one that is just being born.
     let mut family = family();
@@ -194,11 +200,10 @@ pub(super) fn end(pid: u32) {
 /// bounds: ended in the middle, git leaves a lock in the user's repository that
 /// nobody takes away.
 fn let_git_go(pids: &[u32]) {
-    let is_git = |pid: &u32| os::stat(*pid).is_some_and(|stat| stat.name.as_deref() == Some("git"));
-    let git: Vec<u32> = pids.iter().copied().filter(is_git).collect();
+    let git: Vec<u32> = pids.iter().copied().filter(|pid| is_git(*pid)).collect();
     git.iter().for_each(|pid| os::end_process(*pid, Strength::Gentle));
     let asked = Instant::now();
-    while asked.elapsed() < GIT_GOES && git.iter().any(is_git) {
+    while asked.elapsed() < GIT_GOES && git.iter().any(|pid| is_git(*pid)) {
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -266,8 +271,9 @@ fn end_with_everything_below(pid: u32) {
 }
 
 /// Ends what an earlier run of a spec, which is gone, has left running, and
-/// waits for what may finish: what git does meanwhile, nobody else can.
-pub fn end_survivors(spec: &Path) {
+/// waits for what may finish: what git does meanwhile, nobody else can. Tells
+/// which process that is.
+pub fn end_survivors(spec: &Path, waits_for: impl Fn(u32)) {
     for _ in 0..ROUNDS {
         let survivors: Vec<u32> =
             marked_for(spec).into_iter().filter(|(_, finishes)| !finishes).map(first).collect();
@@ -278,12 +284,33 @@ pub fn end_survivors(spec: &Path) {
         thread::yield_now();
     }
     let began = Instant::now();
-    let is_git = |pid: u32| os::stat(pid).is_some_and(|stat| stat.name.as_deref() == Some("git"));
-    while began.elapsed() < LONGEST_GIT
-        && marked_for(spec).into_iter().any(|(pid, finishes)| finishes && is_git(pid))
-    {
+    let mut told = None;
+    while began.elapsed() < LONGEST_GIT {
+        let works = |(pid, finishes): &(u32, bool)| *finishes && is_git(*pid);
+        let Some((pid, _)) = marked_for(spec).into_iter().find(works) else { return };
+        // Most are gone before anybody could read it.
+        if told != Some(pid) && began.elapsed() > SOON {
+            told = Some(pid);
+            waits_for(pid);
+        }
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whether a process that lives is git.
+fn is_git(pid: u32) -> bool {
+    os::stat(pid).is_some_and(|stat| stat.name.as_deref() == Some("git"))
+}
+
+/// The living git, if there is one, that works in one of these folders, or
+/// anywhere if none is named; `None` also where the system does not tell.
+pub fn git_at_work(folders: &[&Path]) -> Option<u32> {
+    let is_there = |pid: &u32| {
+        let at = os::folder_of(*pid);
+        folders.is_empty()
+            || at.is_some_and(|at| folders.iter().any(|folder| at.starts_with(folder)))
+    };
+    os::processes().into_iter().filter(|pid| is_git(*pid)).find(is_there)
 }
 
 fn first((pid, _): (u32, bool)) -> u32 {

@@ -86,8 +86,8 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::Committed { task, commit, .. } => {
             format!("{} committed as {}", id(task), said(&units::commit(commit)))
         }
-        Entry::Paused { why: None } => "paused".into(),
-        Entry::Paused { why: Some(why) } => format!("paused: {}", said(why)),
+        Entry::Paused { why: None, .. } => "paused".into(),
+        Entry::Paused { why: Some(why), .. } => format!("paused: {}", said(why)),
         Entry::Ticked { task } => format!("{} ticked by you, not checked", id(task)),
         Entry::Accepted { task } => format!("{} the change to its block is accepted", id(task)),
         Entry::Waits { task, attempt, reasons, .. } => {

@@ -18,7 +18,7 @@ use specum_core::digest::Digest;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::verify::{Ended, Failure, Layer};
+use specum_core::verify::Ended;
 
 use super::executor::{Executor, Place, Worked};
 use super::{RunError, recover};
@@ -27,6 +27,7 @@ use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
 use crate::names::ready_reference;
+use crate::os;
 use crate::process;
 use crate::project::Spec;
 use crate::session;
@@ -39,12 +40,49 @@ const SHOWN_CONFLICT: usize = 8 * 1024;
 const MAX_COMPARED: u64 = 64 * 1024 * 1024;
 /// The longest document of a plan that a worktree gets a copy of.
 const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
+/// The longest path of a spec worth reading.
+const MAX_PLACE: u64 = 64 * 1024;
 /// The variable that tells `worktree_setup` where the user's tree is.
 const PROJECT: &str = "SPECUM_PROJECT";
 
 /// Where the worktrees of a spec lie; `None` without a home.
 pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
     Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
+}
+
+/// A spec whose folder was moved since a run of it was killed.
+pub(super) struct Moved {
+    /// Where it was.
+    pub(super) place: PathBuf,
+    /// Where the worktrees of that time may lie.
+    pub(super) worktrees: PathBuf,
+}
+
+/// Where a spec of this name was that is there no more. It need not be this one:
+/// only worktrees of this repository are.
+pub(super) fn moved(spec: &Spec) -> Vec<Moved> {
+    let Some(own) = worktrees_dir(spec) else { return Vec::new() };
+    let same_name = format!("{}-", logs::plain(&spec.name));
+    let entries = own.parent().and_then(|all| fs::read_dir(all).ok()).into_iter().flatten();
+    let folders = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    folders
+        .filter(|path| *path != own)
+        .filter(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&same_name))
+        })
+        .filter_map(|worktrees| {
+            let place = files::read(&note_of(&worktrees), MAX_PLACE).ok()?;
+            let place = PathBuf::from(os::text(&place));
+            (!place.exists()).then_some(Moved { place, worktrees })
+        })
+        .collect()
+}
+
+/// The file that says whose worktrees lie in a folder.
+pub(super) fn note_of(worktrees: &Path) -> PathBuf {
+    let mut name = worktrees.as_os_str().to_owned();
+    name.push(".place");
+    PathBuf::from(name)
 }
 
 /// The name of the directory in which an attempt is worked.
@@ -225,6 +263,12 @@ impl Executor<'_> {
             self.tell_verdict(&judged, began, &report);
             return Ok(Beside::Ended(outcome));
         }
+        if let Some(branch) = worktree.git.branch_of_head() {
+            // It was given none.
+            let id = &opened.key.id;
+            let text = format!("the agent of {id} has worked on the branch {branch}, which stays");
+            self.tell(RunEvent::Warning { text });
+        }
         let changed = worktree.changed(self.workspace)?;
         if let Some((trouble, outcome)) = failed {
             self.workspace.keep(&worktree.git, opened, &changed)?;
@@ -237,15 +281,9 @@ impl Executor<'_> {
             self.tell(RunEvent::Warning { text: attempt::told(&elsewhere) });
         }
         self.tell_check(opened, false);
-        let mut tried =
-            self.workspace.try_work(opened, &report.result, &worktree.root, &changed)?;
+        let tried = self.workspace.try_work(opened, &report.result, &worktree.root, &changed)?;
         if self.stop.get().is_some() {
             return Ok(Beside::Stopped);
-        }
-        if let Some(path) = worktree.without_a_name(&changed) {
-            let message = format!("{path}: its name is not UTF-8 and cannot be committed");
-            tried.verdict.failures.push(Failure { layer: Layer::Uncommitted, message });
-            tried.verdict.class().clone_into(&mut tried.class);
         }
         if !tried.verdict.passed() {
             self.workspace.keep(&worktree.git, opened, &changed)?;
@@ -393,6 +431,7 @@ impl Tree {
             git.remove_worktree(&path)?;
         }
         fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
+        files::write(&note_of(&dir), spec.dir.as_os_str().as_encoded_bytes())?;
         let no_base = || GitError::Said {
             command: "worktree".into(),
             message: "there is no commit yet to make one from; commit something first".into(),
@@ -444,12 +483,6 @@ impl Tree {
             before.is_none_or(|(_, before)| *before != content(&self.git.root.join(path)))
         });
         Ok(changed)
-    }
-
-    /// A file that we cannot name, and would lose without a word.
-    fn without_a_name<'c>(&self, changed: &'c [String]) -> Option<&'c String> {
-        let is_gone = |path: &str| self.git.root.join(path).symlink_metadata().is_err();
-        changed.iter().find(|path| path.contains(char::REPLACEMENT_CHARACTER) && is_gone(path))
     }
 
     /// The notes of its executor go where they are merged from.

@@ -71,6 +71,9 @@ impl Executor<'_> {
                 Some(outcome) => return Ok(outcome),
                 None => {}
             }
+            if let Ok(git) = &self.workspace.git {
+                git.clear_locks()?;
+            }
             let next = self.workspace.open()?;
             self.tell_news();
             let opened = match next {

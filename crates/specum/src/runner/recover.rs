@@ -10,11 +10,11 @@ use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::journal::Entry;
 use specum_core::tasks::TaskKey;
 
-use super::beside::{changed_in, is_worktree, worktree_name, worktrees_dir};
+use super::beside::{Moved, changed_in, is_worktree, moved, note_of, worktree_name, worktrees_dir};
 use super::{RunError, pulse};
 use crate::attempt::{History, Launched, Opened, Workspace};
-use crate::files::FileError;
-use crate::git::Git;
+use crate::files::{self, FileError};
+use crate::git::{self, Git};
 use crate::logs;
 use crate::names::{kept_references, ready_reference, ready_references};
 use crate::process;
@@ -22,7 +22,10 @@ use crate::process;
 /// Puts away whatever is under way. `until` is the time until which the run that
 /// left it was at work, if that is over.
 pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result<(), RunError> {
-    process::end_survivors(&workspace.spec.dir);
+    end_survivors(workspace);
+    if let Ok(git) = &workspace.git {
+        git.clear_locks()?;
+    }
     workspace.complete_commits()?;
     charge_lost(workspace)?;
     workspace.take_back_ticks()?;
@@ -42,6 +45,16 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
         workspace.store.lock()?.record(Entry::Cleared { task, attempt })?;
     }
     forget_work_that_is_in(workspace, git)
+}
+
+/// Ends what is left of agents and checks, and waits for git.
+pub(super) fn end_survivors(workspace: &Workspace) {
+    let waits =
+        |pid| git::say(format!("waiting for git (process {pid}), which an earlier run has left"));
+    process::end_survivors(&workspace.spec.dir, waits);
+    for moved in moved(&workspace.spec) {
+        process::end_survivors(&moved.place, waits);
+    }
 }
 
 /// Until when the run that was here last can have been at work: two beats after
@@ -95,8 +108,44 @@ fn put_away_worktrees(
     git: &Git,
     unsettled: &[(Opened, Launched)],
 ) -> Result<(), RunError> {
+    git.remove_half_made()?;
+    for Moved { worktrees, .. } in moved(&workspace.spec) {
+        let theirs = git.worktrees_below(&worktrees)?;
+        for worktree in &theirs {
+            git.repair_worktree(&worktree.path)?;
+        }
+        put_away_below(workspace, git, unsettled, &worktrees)?;
+        if !theirs.is_empty() {
+            forget_folder(&worktrees)?;
+        }
+    }
     let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
-    for worktree in git.worktrees_below(&dir)? {
+    put_away_below(workspace, git, unsettled, &dir)?;
+    // What git does not know of any more has no work in it that we could keep.
+    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
+    }
+    forget_folder(&dir)
+}
+
+/// A folder of worktrees goes with its last one; one that is not there is none to
+/// miss.
+fn forget_folder(worktrees: &Path) -> Result<(), RunError> {
+    let _ = fs::remove_dir(worktrees);
+    if !worktrees.exists() {
+        files::remove(&note_of(worktrees))?;
+    }
+    Ok(())
+}
+
+fn put_away_below(
+    workspace: &Workspace,
+    git: &Git,
+    unsettled: &[(Opened, Launched)],
+    dir: &Path,
+) -> Result<(), RunError> {
+    for worktree in git.worktrees_below(dir)? {
         let name = worktree.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let opened = unsettled
             .iter()
@@ -114,13 +163,6 @@ fn put_away_worktrees(
         }
         git.remove_worktree(&worktree.path)?;
     }
-    // What git does not know of any more has no work in it that we could keep.
-    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
-    }
-    // Gone with its last worktree; one that is not there is none to miss.
-    let _ = fs::remove_dir(&dir);
     Ok(())
 }
 
@@ -184,10 +226,10 @@ pub struct Leftovers {
 /// Looks for leftovers of a spec.
 pub fn leftovers(workspace: &Workspace) -> Result<Leftovers, RunError> {
     let Ok(git) = &workspace.git else { return Ok(Leftovers::default()) };
-    let worktrees = match worktrees_dir(&workspace.spec) {
-        Some(dir) => git.worktrees_below(&dir)?,
-        None => Vec::new(),
-    };
-    let worktrees = worktrees.into_iter().map(|worktree| worktree.path).collect();
+    let before = moved(&workspace.spec).into_iter().map(|moved| moved.worktrees);
+    let mut worktrees = Vec::new();
+    for dir in worktrees_dir(&workspace.spec).into_iter().chain(before) {
+        worktrees.extend(git.worktrees_below(&dir)?.into_iter().map(|worktree| worktree.path));
+    }
     Ok(Leftovers { worktrees, kept: git.references(&kept_references(&workspace.spec))? })
 }

@@ -81,10 +81,20 @@ impl Locked<'_> {
         failpoint::reached("before the journal");
         self.append(entry, Some(changes.clone()))?;
         failpoint::reached("after the journal");
-        self.apply(&changes)?;
-        self.append(Entry::Done, None)?;
+        self.complete(&changes)?;
         failpoint::reached("after the transaction");
         Ok(())
+    }
+
+    /// Carries out the changes and says so, once they are there for good: what is
+    /// said to be done is not done again.
+    fn complete(&self, changes: &Changes) -> Result<(), StoreError> {
+        self.apply(changes)?;
+        if self.store.durability == Durability::Synced {
+            // With it the journal's own name, and everything that was renamed.
+            files::sync_folder(&self.store.dir)?;
+        }
+        self.append(Entry::Done, None)
     }
 
     /// What a step does to the files.
@@ -106,8 +116,7 @@ impl Locked<'_> {
         match &changes.state {
             StateChange::Keep => {}
             StateChange::Write(object) => {
-                // If the disk loses it, the journal has it.
-                files::write(&self.store.state_path(), &state::render_object(object))?;
+                self.store.replace(&self.store.state_path(), &state::render_object(object))?;
             }
             StateChange::Delete => {
                 files::remove(&self.store.state_path())?;
@@ -170,8 +179,7 @@ impl Locked<'_> {
     pub(super) fn recover(&self) -> Result<(), StoreError> {
         let Some(changes) = self.unfinished()? else { return Ok(()) };
         self.refuse_newer_format()?;
-        self.apply(&changes)?;
-        self.append(Entry::Done, None)
+        self.complete(&changes)
     }
 
     fn unfinished(&self) -> Result<Option<Changes>, StoreError> {
@@ -211,11 +219,10 @@ impl Locked<'_> {
 
     fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
         let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-        // A verdict counts; what only tells is on the disk with the next one.
-        let durability = match &changes {
-            Some(changes) if !changes.tasks.is_empty() || !changes.notes.is_empty() => {
-                self.store.durability
-            }
+        // What changes files counts, and that it is done; what only tells is on
+        // the disk with the next one.
+        let durability = match (&entry, &changes) {
+            (Entry::Done, _) | (_, Some(_)) => self.store.durability,
             _ => Durability::Fast,
         };
         let begins = matches!(&entry, Entry::Started { plan, .. } if !plan.is_empty());

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other => return Err(format!("unknown verb {other}").into()),
     };
     let step = machine::step(state, &file, event);
-    Ok(locked.write_step(Entry::Paused { why: None }, &step)?)
+    Ok(locked.write_step(Entry::Paused { why: None, branch: None }, &step)?)
 }
 
 fn tick(store: &Store, id: &str) -> Result<(), Box<dyn std::error::Error>> {

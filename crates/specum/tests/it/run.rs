@@ -13,11 +13,21 @@ mod elsewhere;
 /// Ended by others.
 mod ended;
 
+/// What keeps git from working, and what git is told.
+mod ground;
+
 /// Worktrees, and their way into the tree.
 mod groups;
 
 /// Who else wants the spec.
 mod owner;
+
+/// Everything killed at once.
+mod power;
+
+/// Repositories as people have them: hooks, an index that says more than the
+/// files do, submodules, ignored specs.
+mod repos;
 
 /// Agents that harm the ground they stand on.
 mod rough;

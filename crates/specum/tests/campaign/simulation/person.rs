@@ -63,7 +63,9 @@ impl World {
             6 => self.opens_a_box("a person"),
             7 => self.says_that_it_is_done(),
             8 | 9 => self.accepts(),
-            10 => self.happen(Event::Pause { why: None }, Entry::Paused { why: None }),
+            10 => {
+                self.happen(Event::Pause { why: None }, Entry::Paused { why: None, branch: None })
+            }
             11 => self.happen(Event::Resume, Entry::Resumed),
             12 if self.chance.once_in(3) => self.cancels(),
             13 => self.another_program_writes(),

@@ -186,7 +186,7 @@ impl World {
     fn given_out_in_vain(&mut self, opened: &Opened) -> Result<(), Halt> {
         self.judge_finished()?;
         let why = Some(format!("task {} never came back", opened.key.id));
-        self.happen(Event::Pause { why: why.clone() }, Entry::Paused { why })
+        self.happen(Event::Pause { why: why.clone() }, Entry::Paused { why, branch: None })
     }
 
     /// Something is typed: no call is under way any more.

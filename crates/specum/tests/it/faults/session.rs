@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::host::{self, ClaudeRun};
 use crate::model::{Model, Reply};
-use crate::world::{PROGRESS, SPECUM, World};
+use crate::world::{PROGRESS, SPECUM, TASKS, World};
 
 #[test]
 fn fault_22_cancel_removed_the_folder_and_cleared_the_marker_of_another_spec() {
@@ -30,7 +30,8 @@ fn fault_28_an_ignored_progress_file_made_git_add_fail() {
     world.git_init();
     world.specum(&["implement"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(0);
-    assert!(world.git(&["show", "--name-only", "--format="]).contains(PROGRESS));
+    let committed = world.git(&["show", "--name-only", "--format="]);
+    assert!(committed.contains(TASKS) && !committed.contains(PROGRESS), "{committed}");
 }
 
 #[test]

@@ -340,24 +340,6 @@ fn every_kind_of_change_is_taken_out_again_when_it_is_interrupted() {
 }
 
 #[test]
-fn a_file_that_git_cannot_be_told_of_is_not_lost_without_a_word() {
-    for mark in ["[P] ", ""] {
-        let world = planned(&format!(
-            "- [ ] 1.1 {mark}a\n  ```sh\n  \
-             bad=$(printf '\\377'); echo x > \"$bad\"\n  \
-             test $SPECUM_ATTEMPT = 1 || rm \"$bad\"\n  \
-             echo good > good.txt\n  ```\n\
-             - [ ] 1.2 {mark}b\n"
-        ));
-        let call = run(&world, &[]);
-        call.exits(0);
-        assert_eq!(told(&world, "failed"), 1, "{}", call.stdout);
-        assert_eq!(world.read("good.txt"), "good\n");
-        nothing_is_left(&world);
-    }
-}
-
-#[test]
 fn a_project_below_the_root_of_its_repository_is_worked_there() {
     let world = World::empty();
     world.write("top.txt", "top\n");

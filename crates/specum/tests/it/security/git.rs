@@ -57,12 +57,14 @@ fn harmless(asked: &str, worktrees: &Path) -> Option<&'static str> {
     let names_its_paths = has("--pathspec-from-file=-");
     let is_ours = |path: &str| Path::new(path).starts_with(worktrees);
     match name {
-        "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree" | "merge-base"
-        | "rev-parse" | "status" | "var" => Some("it only looks"),
-        "config" if has("--list") => Some("it only looks"),
-        "commit-tree" | "merge-tree" | "write-tree" => Some("objects that nobody refers to yet"),
-        "commit" if has("--only") && names_its_paths && !has("--amend") => {
-            Some("a commit on top, of paths that it names")
+        "check-ignore" | "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree"
+        | "merge-base" | "rev-parse" | "status" | "var" | "version" => Some("it only looks"),
+        "config" if has("--get") || has("--list") => Some("it only looks"),
+        "commit-tree" | "merge-tree" | "mktree" | "write-tree" => {
+            Some("objects that nobody refers to yet")
+        }
+        "commit" if is_scratch && !has("--amend") && !has("-a") => {
+            Some("a commit on top, of an index of our own")
         }
         "update-index" | "read-tree" if is_scratch => Some("an index of our own"),
         "update-index" if has("--refresh") => Some("times, no content"),
@@ -134,9 +136,11 @@ fn what_git_must_not_be_asked_for_is_told_from_what_it_may() {
     let worktrees = Path::new("/state/worktrees");
     for asked in [
         "push",
+        "config user.name x",
         "fetch origin",
         "-C /p gc",
-        "commit --amend --only --pathspec-from-file=-",
+        "SCRATCH commit --amend -m x",
+        "commit -m x",
         "commit -a -m x",
         "update-ref refs/heads/main 1234",
         "update-ref -d refs/tags/v1",

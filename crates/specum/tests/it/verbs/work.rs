@@ -210,14 +210,17 @@ fn specums_own_files_never_show_in_git_status() {
 }
 
 #[test]
-fn a_progress_file_that_is_ignored_is_committed_all_the_same() {
+fn finding_28_a_progress_file_that_is_ignored_stays_out_of_the_commit() {
     let world = World::with_tasks(PLAN);
     world.write(".gitignore", ".progress.md\nspecs/*/.progress.md\n");
     world.git_init();
     world.specum(&["implement"]).exits(0);
     world.write("a.txt", "");
     world.finish("1.1", "TASK_COMPLETE").exits(0);
-    assert!(committed(&world, "HEAD").contains(&PROGRESS.to_owned()));
+    assert!(!committed(&world, "HEAD").contains(&PROGRESS.to_owned()));
+    world.write("specs/test-spec/.gitignore", "*\n");
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    assert!(committed(&world, "HEAD").contains(&TASKS.to_owned()), "what is tracked stays so");
 }
 
 #[test]

@@ -1,0 +1,190 @@
+//! Locks of git's that are in our way: of somebody at work, who is waited for, or
+//! left by a git that was killed.
+//!
+//! git deletes a lock when it ends in order. After a power cut, or `kill -9`, it is
+//! there for ever, and every later git refuses. Whoever is alone in a work tree, and
+//! sees no git at work there, knows that nobody will come back for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Git, GitError, common_folder};
+use crate::files;
+use crate::os;
+use crate::process;
+
+/// How long a lock is looked at before it counts as left behind: a program that is
+/// not called git may hold one for a moment.
+const A_MOMENT: Duration = Duration::from_secs(1);
+/// How long is waited for somebody of whom nothing is known.
+const SHORT: Duration = Duration::from_secs(5);
+/// How long for a git that is at work: its hooks may take long.
+const LONG: Duration = Duration::from_secs(600);
+
+/// Who talks to the person.
+type Say = Box<dyn Fn(String) + Send>;
+
+/// The work tree in which we are alone, and who is told what we wait for.
+static ALONE: Mutex<Option<PathBuf>> = Mutex::new(None);
+static SAY: Mutex<Option<Say>> = Mutex::new(None);
+
+fn held<T>(lock: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    lock.lock().expect("no holder panics")
+}
+
+/// As long as this lives no other run works in a tree.
+pub struct Alone(());
+
+impl Alone {
+    /// For whoever holds the lock of a tree.
+    pub fn in_tree(git: &Git) -> Alone {
+        *held(&ALONE) = Some(git.root.clone());
+        Alone(())
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        *held(&ALONE) = None;
+    }
+}
+
+/// From now on this is told what we wait for, instead of standard error.
+pub fn say_by(say: impl Fn(String) + Send + 'static) {
+    *held(&SAY) = Some(Box::new(say));
+}
+
+/// Standard error again.
+pub fn say_no_more() {
+    *held(&SAY) = None;
+}
+
+/// Tells a person something about git at once.
+pub fn say(text: String) {
+    match &*held(&SAY) {
+        Some(say) => say(text),
+        None => eprintln!("specum: {text}"),
+    }
+}
+
+/// The lock that git's words name, if one is in its way.
+pub(super) fn named_lock(words: &str) -> Option<PathBuf> {
+    let behind = words.split("Unable to create '").nth(1)?;
+    let (lock, why) = behind.split_once("': ")?;
+    (lock.ends_with(".lock") && why.starts_with("File exists")).then(|| PathBuf::from(lock))
+}
+
+/// Patience with one lock.
+#[derive(Default)]
+pub(super) struct Patience {
+    began: Option<Instant>,
+    told: bool,
+}
+
+impl Patience {
+    /// Waits for a while, or removes a lock that nobody holds; `false` if it is no
+    /// use.
+    pub(super) fn waits(&mut self, git: &Git, lock: &Path) -> bool {
+        let waited = self.began.get_or_insert_with(Instant::now).elapsed();
+        let is_alone = held(&ALONE).as_ref() == Some(&git.root);
+        let holder = git.at_work();
+        let limit = if is_alone && holder.is_some() { LONG } else { SHORT };
+        if waited >= limit {
+            return false;
+        }
+        if let Some(pid) = holder {
+            if !self.told && is_alone && waited >= A_MOMENT {
+                self.told = true;
+                say(format!("waiting for git (process {pid}), which holds {}", lock.display()));
+            }
+        } else if is_alone && os::PROCESSES_ARE_SEEN && waited >= A_MOMENT {
+            if files::remove(lock).is_ok() {
+                say(format!(
+                    "removed {}: no git is at work here that could hold it",
+                    lock.display()
+                ));
+            }
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20).max(waited / 4).min(A_MOMENT / 4));
+        true
+    }
+}
+
+impl Git {
+    /// A git that works in this tree, or in the one that it shares its repository
+    /// with.
+    fn at_work(&self) -> Option<u32> {
+        let common = common_folder(&self.root);
+        let main = common.as_deref().and_then(Path::parent);
+        let folders: Vec<&Path> =
+            std::iter::once(self.root.as_path()).chain(main).chain(common.as_deref()).collect();
+        process::git_at_work(&folders)
+    }
+
+    /// Waits for whoever holds a lock that the next commit needs, or removes it if
+    /// nobody does. To be asked before an agent is paid.
+    pub fn clear_locks(&self) -> Result<(), GitError> {
+        for lock in self.locks()? {
+            let mut patience = Patience::default();
+            while lock.symlink_metadata().is_ok() {
+                if !patience.waits(self, &lock) {
+                    return Err(GitError::Locked(lock));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The locks that keep git from committing here, and from keeping work.
+    fn locks(&self) -> Result<Vec<PathBuf>, GitError> {
+        let own = self.directory()?;
+        let common = common_folder(&self.root).unwrap_or_else(|| own.clone());
+        let mut locks = vec![own.join("index.lock"), own.join("HEAD.lock")];
+        locks.extend(["packed-refs.lock", "config.lock"].map(|name| common.join(name)));
+        locks.push(common.join("reftable/tables.list.lock"));
+        if let Some(branch) = self.branch_of_head() {
+            locks.push(common.join(format!("refs/heads/{branch}.lock")));
+        }
+        collect_locks(&common.join("refs/specum"), &mut locks);
+        locks.retain(|lock| lock.symlink_metadata().is_ok());
+        Ok(locks)
+    }
+
+    /// The branch that HEAD is on, as far as that can be told without git.
+    pub fn branch_of_head(&self) -> Option<String> {
+        let head = files::read(&self.directory().ok()?.join("HEAD"), 64 * 1024).ok()?;
+        let head = String::from_utf8(head).ok()?;
+        let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
+        // What stands there if references are kept in another way.
+        (branch != ".invalid").then(|| branch.to_owned())
+    }
+}
+
+fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            collect_locks(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "lock") {
+            found.push(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_known_by_gits_words() {
+        let words = "fatal: cannot lock ref 'HEAD': Unable to create \
+                     '/p/.git/refs/heads/main.lock': File exists.\n\nAnother git process";
+        assert_eq!(named_lock(words), Some(PathBuf::from("/p/.git/refs/heads/main.lock")));
+        assert_eq!(named_lock("Unable to create '/p/index.lock': Permission denied"), None);
+        assert_eq!(named_lock("nothing to commit"), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! A task's commit: what index and files say of its paths, and nothing else.
+//!
+//! It is made from a copy of the index, so what somebody else has staged, or
+//! stages while a hook works, is not taken along and stays staged. A hook may
+//! change what is committed; index and files follow it then.
+
+use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::{Git, GitError, Status, path};
+use crate::failpoint;
+use crate::files::FileError;
+
+/// The mode of a submodule's pointer, and of what is not there.
+const POINTER: &str = "160000";
+const NOTHING: &str = "000000";
+/// The modes of files.
+const PLAIN: &str = "100644";
+const EXECUTABLE: &str = "100755";
+
+/// What a commit came to.
+#[derive(Debug)]
+pub struct Committed {
+    /// The commit; `None` if there was nothing to commit.
+    pub id: Option<String>,
+    /// What hooks have changed of it.
+    pub by_hooks: Vec<String>,
+    /// The work tree afterwards.
+    pub status: Status,
+}
+
+/// What the index says of a path, and differs in from a commit.
+pub(super) struct Staged {
+    path: String,
+    /// Mode and object of the commit.
+    was: (String, String),
+    /// The mode in the index.
+    mode: String,
+}
+
+/// How paths get into an index so that it says what files and index say of them.
+#[derive(Default)]
+pub(super) struct Staging {
+    /// As the file is.
+    plain: Vec<String>,
+    /// As the file is, but for whether it can be run.
+    executable: Vec<String>,
+    not_executable: Vec<String>,
+    /// Not at all: dropped from the index, and ignored.
+    dropped: Vec<String>,
+}
+
+impl Staging {
+    /// What git is to be asked for.
+    pub(super) fn calls(&self) -> Vec<(Vec<&'static str>, Vec<u8>)> {
+        // Replaced, because a folder may have taken the place of a file.
+        let update = |more: &[&'static str]| -> Vec<&'static str> {
+            let update = ["update-index", "--add", "--remove", "--replace"];
+            [&update[..], more, &["-z", "--stdin"]].concat()
+        };
+        let drop = ["update-index", "--force-remove", "-z", "--stdin"];
+        let calls = [
+            (update(&[]), &self.plain),
+            (update(&["--chmod=+x"]), &self.executable),
+            (update(&["--chmod=-x"]), &self.not_executable),
+            (drop.to_vec(), &self.dropped),
+        ];
+        let asked = calls.into_iter().filter(|(_, paths)| !paths.is_empty());
+        asked.map(|(args, paths)| (args, path::joined(paths))).collect()
+    }
+}
+
+impl Git {
+    /// Commits these paths and nothing else, on top of `base` or what an agent
+    /// has committed since.
+    ///
+    /// [`GitError::Refused`] says that there is no commit; after any other error
+    /// there may be one.
+    pub fn commit(
+        &self,
+        base: Option<&str>,
+        paths: &[String],
+        message: &str,
+    ) -> Result<Committed, GitError> {
+        self.refuse_half_done().map_err(|error| GitError::Refused {
+            command: "commit".into(),
+            message: error.to_string(),
+        })?;
+        let before = self.staged_since(None).map_err(GitError::refusal)?;
+        self.stage(paths, &before).map_err(GitError::refusal)?;
+        failpoint::reached("after staging");
+        let ours: HashSet<&String> = paths.iter().collect();
+        let others: Vec<&Staged> =
+            before.iter().filter(|staged| !ours.contains(&staged.path)).collect();
+        let mut by_hooks = Vec::new();
+        if let Err(error) = self.commit_index(&others, message) {
+            let status = self.status()?;
+            let is_ours = |path: &&String| ours.contains(path);
+            if !status.staged.iter().any(|path| is_ours(&path)) {
+                // git refuses to commit nothing.
+                return Ok(Committed { id: None, by_hooks, status });
+            }
+            // A hook that mends files lets the commit fail, and the next one of
+            // what it has made of them pass.
+            by_hooks.extend(
+                status
+                    .unstaged
+                    .iter()
+                    .filter(is_ours)
+                    .filter(|path| !status.dirty_submodules.contains(path))
+                    .cloned(),
+            );
+            if by_hooks.is_empty() || error.means_busy() {
+                return Err(error.refusal());
+            }
+            self.stage(&by_hooks, &self.staged_since(None)?).map_err(GitError::refusal)?;
+            self.commit_index(&others, message).map_err(GitError::refusal)?;
+        }
+        failpoint::reached("after git commit");
+        let mut committed = self.committed(base)?;
+        by_hooks.extend(committed.by_hooks);
+        by_hooks.sort();
+        by_hooks.dedup();
+        committed.by_hooks = by_hooks;
+        Ok(committed)
+    }
+
+    /// What a commit that was made on top of `base` came to. Where its hooks
+    /// have changed it, index and files follow: the index that they saw was a
+    /// copy, and what is in the real one would undo their work with the next
+    /// commit.
+    pub fn committed(&self, base: Option<&str>) -> Result<Committed, GitError> {
+        let status = self.status()?;
+        let mut by_hooks = Vec::new();
+        if !status.staged.is_empty() {
+            let made: HashSet<String> = match base {
+                Some(base) => self.changed_since(base)?,
+                None => path::listed(&self.read_bytes(&[
+                    "ls-tree",
+                    "-r",
+                    "--name-only",
+                    "-z",
+                    "HEAD",
+                ])?),
+            }
+            .into_iter()
+            .collect();
+            by_hooks.extend(status.staged.iter().filter(|path| made.contains(*path)).cloned());
+        }
+        if by_hooks.is_empty() {
+            return Ok(Committed { id: status.head.clone(), by_hooks, status });
+        }
+        let restore = |what: &str, paths: &[String]| match paths {
+            [] => Ok(()),
+            paths => {
+                let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+                let args = ["restore", "--source=HEAD", what, from_list[0], from_list[1]];
+                self.write(&args, &path::joined(paths))
+            }
+        };
+        restore("--staged", &by_hooks)?;
+        // Files that are as they were staged: nothing is in them that somebody
+        // else could miss. What a hook has changed itself is left to it.
+        let mut as_staged = by_hooks.clone();
+        as_staged.retain(|path| !status.unstaged.contains(path));
+        restore("--worktree", &as_staged)?;
+        let status = self.status()?;
+        Ok(Committed { id: status.head.clone(), by_hooks, status })
+    }
+
+    /// Where the index differs from a commit, or from HEAD.
+    pub(super) fn staged_since(&self, commit: Option<&str>) -> Result<Vec<Staged>, GitError> {
+        let mut args = vec!["diff", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev"];
+        args.push("--ignore-submodules=none");
+        args.extend(commit);
+        let said = self.read_bytes(&args)?;
+        let mut fields = said.split(|byte| *byte == 0);
+        let mut staged = Vec::new();
+        // `:100644 100755 <object> <object> M`, and then the path.
+        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+            let about = String::from_utf8_lossy(about);
+            if let [was, mode, object, ..] = about.split(' ').collect::<Vec<_>>()[..] {
+                staged.push(Staged {
+                    path: path::text(path),
+                    was: (was.trim_start_matches(':').to_owned(), object.to_owned()),
+                    mode: mode.to_owned(),
+                });
+            }
+        }
+        Ok(staged)
+    }
+
+    /// How these paths are staged as files and index have them.
+    pub(super) fn staging(&self, paths: &[String], staged: &[Staged]) -> Result<Staging, GitError> {
+        let modes: HashMap<&str, (&str, &str)> = staged
+            .iter()
+            .map(|staged| (staged.path.as_str(), (staged.was.0.as_str(), staged.mode.as_str())))
+            .collect();
+        let mut staging = Staging::default();
+        let mut folders = Vec::new();
+        let mut gone = Vec::new();
+        // A nested repository is no path of ours.
+        for path in paths.iter().filter(|path| !path.ends_with('/')) {
+            let file = self.file(path).symlink_metadata();
+            if file.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
+                folders.push(path.clone());
+                continue;
+            }
+            let is_file = file.as_ref().is_ok_and(std::fs::Metadata::is_file);
+            let to = match modes.get(path.as_str()) {
+                Some((_, NOTHING)) if file.is_ok() => &mut gone,
+                // A mode that only the index has is meant.
+                Some((NOTHING | PLAIN, EXECUTABLE)) if is_file => &mut staging.executable,
+                Some((EXECUTABLE, PLAIN)) if is_file => &mut staging.not_executable,
+                _ => &mut staging.plain,
+            };
+            to.push(path.clone());
+        }
+        // One that is dropped and not ignored would be in the next commit.
+        let ignored = self.ignored(&gone)?;
+        let (dropped, kept) = gone.into_iter().partition(|path| ignored.contains(path));
+        staging.dropped = dropped;
+        staging.plain.extend::<Vec<String>>(kept);
+        staging.plain.extend(self.pointers(folders)?);
+        Ok(staging)
+    }
+
+    /// Those of some folders that are submodules. A folder that has taken the
+    /// place of a file comes with what is in it; by its own name git would look
+    /// for a repository there.
+    fn pointers(&self, mut folders: Vec<String>) -> Result<Vec<String>, GitError> {
+        if folders.is_empty() {
+            return Ok(folders);
+        }
+        let known = self.read_bytes(&["ls-files", "-z", "--stage"])?;
+        let pointers: HashSet<String> = path::listed(&known)
+            .iter()
+            .filter_map(|line| line.strip_prefix(POINTER)?.split_once('\t'))
+            .map(|(_, path)| path.to_owned())
+            .collect();
+        folders.retain(|path| pointers.contains(path));
+        Ok(folders)
+    }
+
+    fn stage(&self, paths: &[String], staged: &[Staged]) -> Result<(), GitError> {
+        let staging = self.staging(paths, staged)?;
+        staging.calls().into_iter().try_for_each(|(args, list)| self.write(&args, &list))
+    }
+
+    /// Commits the index, but for what others have staged.
+    fn commit_index(&self, others: &[&Staged], message: &str) -> Result<(), GitError> {
+        let scratch = self.scratch_index()?;
+        let index = scratch.path().join("index");
+        let real = self.directory()?.join("index");
+        match std::fs::copy(&real, &index) {
+            // Nothing was ever staged.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            copied => drop(copied.map_err(|error| FileError::new("copy", &real, error))?),
+        }
+        if !others.is_empty() {
+            let mut list = Vec::new();
+            for Staged { path, was: (mode, object), .. } in others {
+                list.extend_from_slice(format!("{mode} {object}\t").as_bytes());
+                list.extend(path::joined([path]));
+            }
+            let args = ["update-index", "-z", "--index-info"];
+            self.write_with_index(&index, &args, &list)?;
+        }
+        // Without `--literal-pathspecs`, which the user's hooks would inherit.
+        self.write_with_index(&index, &["commit", "--quiet", "-m", message], &[])
+    }
+
+    fn write_with_index(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<(), GitError> {
+        let command = || {
+            let mut command = self.command_with(&[], args);
+            command.env("GIT_INDEX_FILE", index);
+            command
+        };
+        self.write_by(command, args, input)
+    }
+}
