@@ -165,6 +165,11 @@ impl Run {
         }
     }
 
+    /// Nobody has listened for a while; so nobody was silent.
+    pub fn was_away(&mut self, now: Millis) {
+        self.running.values_mut().for_each(|running| running.last_sign = now);
+    }
+
     /// A running agent has said what it does.
     pub fn said(&mut self, slot: Slot, sign: &Sign, now: Millis) {
         let Some(running) = self.running.get_mut(&slot) else { return };

@@ -16,3 +16,9 @@ pub const BUSY: u8 = 5;
 pub const INTERRUPTED: u8 = 130;
 /// The loop stopped before its end: paused, blocked or out of attempts.
 pub const STOPPED: u8 = 6;
+
+/// A signal has ended it: what a shell says of a program that the signal has
+/// killed, 143 for SIGTERM, 129 for SIGHUP.
+pub fn interrupted_by(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(INTERRUPTED)
+}

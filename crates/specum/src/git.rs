@@ -19,7 +19,7 @@ pub use self::work::{Merge, Worktree};
 use crate::failpoint;
 use crate::files::{self, FileError};
 use crate::os;
-use crate::process::{self, Bounds, Run, WhenInterrupted};
+use crate::process::{self, Bounds, Run, Terminal, WhenInterrupted};
 use crate::session;
 
 /// A commit may run the user's hooks; a status may list every file.
@@ -27,7 +27,10 @@ const BOUNDS: Bounds = Bounds {
     time: Duration::from_secs(600),
     output: 64 * 1024 * 1024,
     when_interrupted: WhenInterrupted::Finish,
+    terminal: Terminal::Ours,
 };
+/// What may start a hook of the user's, which may ask on the terminal.
+const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 /// How often a busy index is tried again.
 const BUSY_TRIES: u32 = 8;
 
@@ -462,7 +465,7 @@ impl Git {
     fn write(&self, args: &[&str], input: &[u8]) -> Result<(), GitError> {
         let mut wait = Duration::from_millis(20);
         for attempt in 1.. {
-            let run = process::run(self.command(args), input, BOUNDS);
+            let run = process::run(self.command(args), input, WITH_HOOKS);
             if run.succeeded() {
                 return Ok(());
             }

@@ -19,8 +19,8 @@ mod pulse;
 mod recover;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::mpsc::{self, Sender, TrySendError};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -111,6 +111,9 @@ pub enum RunError {
          something deletes .ralph-journal.jsonl, or what is in it"
     )]
     Forgotten(String),
+    /// A limit on processes, which counts threads.
+    #[error("cannot start a thread: {0}; is there a limit on processes (`ulimit -u`)?")]
+    Thread(std::io::Error),
     /// A worktree could not be prepared.
     #[error("worktree_setup failed ({how}):\n{output}")]
     Setup {
@@ -159,8 +162,6 @@ enum Message {
     Answered { slot: Slot },
     /// It has ended.
     Ended(Box<Ended>),
-    /// A person or the system wants us to end.
-    Interrupted,
     /// The executor has ended.
     Finished(Result<Outcome, RunError>),
 }
@@ -364,28 +365,23 @@ fn work(
     });
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
     warnings.for_each(|text| reporter.event(&RunEvent::Warning { text }));
-    let stop = Stop::default();
+    let stop = Arc::new(Stop::default());
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
-    let interrupted = line.clone();
-    process::tell_when_interrupted(move || {
-        // Nobody may be there to take it: whoever reads our output has stopped
-        // reading. A second signal must be heard all the same.
-        if let Err(TrySendError::Full(message)) = interrupted.try_send(Message::Interrupted) {
-            thread::spawn(move || {
-                let _ = interrupted.send(message);
-            });
-        }
-    });
-    Ok(thread::scope(|scope| {
-        let executor = executor::Executor { workspace, options, line: line.clone(), stop: &stop };
-        scope.spawn(move || {
-            let finished = Message::Finished(executor.work());
-            let _ = line.send(finished);
-        });
+    // Not by a message: whatever waits in the line is said by those who are to
+    // stop, and the line is closed when the executor has let go of it.
+    let interrupted = Arc::clone(&stop);
+    process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
+    thread::scope(|scope| {
+        let executor = executor::Executor { workspace, options, line, stop: &stop };
+        let work = move || {
+            let finished = executor.work();
+            let _ = executor.line.send(Message::Finished(finished));
+        };
+        thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)?;
         let dispatcher =
             dispatcher::Dispatcher::new(workspace, options, reporter, &stop, (began, budget));
-        dispatcher.dispatch(&messages)
-    }))
+        Ok(dispatcher.dispatch(&messages))
+    })
 }
 
 /// Lets others work the spec, and tells the journal how it ended.

@@ -60,8 +60,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let outcome = work(&workspace);
     // The repository goes, and so does what was kept of it elsewhere.
     runner::forget(&workspace.spec);
-    if outcome? == Outcome::Interrupted {
-        return Ok(exit::INTERRUPTED);
+    let outcome = outcome?;
+    if outcome == Outcome::Interrupted {
+        return Ok(super::run::code(&outcome));
     }
     print("\nWhat is in the repository now:\n")?;
     for commit in Git::open(&root)?.history()?.lines() {

@@ -161,7 +161,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
 }
 
 /// What an outcome means to a script.
-fn code(outcome: &Outcome) -> u8 {
+pub(super) fn code(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Complete | Outcome::ChosenDone => exit::OK,
         Outcome::Paused
@@ -171,7 +171,9 @@ fn code(outcome: &Outcome) -> u8 {
         | Outcome::Blocked { .. }
         | Outcome::Capped { .. } => exit::STOPPED,
         Outcome::NoAgent { .. } | Outcome::Circuit { .. } | Outcome::Failed { .. } => exit::FAILED,
-        Outcome::Interrupted => exit::INTERRUPTED,
+        Outcome::Interrupted => {
+            process::interrupted_by().map_or(exit::INTERRUPTED, exit::interrupted_by)
+        }
     }
 }
 

@@ -19,7 +19,9 @@ use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
 use specum_core::run::{Choice, Millis, Run, Slot};
 
-use super::{Ended, Launch, Message, Next, Options, RunError, Stop, Worked, millis_since};
+use super::{
+    Ended, Launch, Message, Next, Options, RunError, Stop, WAITING_MESSAGES, Worked, millis_since,
+};
 use crate::attempt::Workspace;
 use crate::clock;
 use crate::os;
@@ -29,6 +31,9 @@ use crate::report::Reporter;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
+/// If we have not looked around for that long, we were stopped, or the machine
+/// was.
+const ABSENCE: Duration = Duration::from_secs(1);
 /// The longest a named limit is waited for before it is asked again: whoever
 /// names a later time may be mistaken.
 const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
@@ -96,13 +101,22 @@ impl<'a> Dispatcher<'a> {
     /// Serves the executor until it has ended.
     pub(super) fn dispatch(mut self, messages: &Receiver<Message>) -> Worked {
         let mut failure = None;
-        let outcome = loop {
-            let served = match messages.recv_timeout(TICK) {
-                Ok(Message::Finished(result)) => break failure.map_or(result, Err),
-                Ok(message) => self.handle(message),
-                Err(RecvTimeoutError::Timeout) => Ok(()),
+        let outcome = 'serving: loop {
+            let first = match messages.recv_timeout(TICK) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout) => None,
+                // The executor has panicked, which is told when it is joined.
                 Err(RecvTimeoutError::Disconnected) => break Ok(Outcome::Interrupted),
             };
+            // All that waits, before anybody is found to be silent.
+            let waiting = messages.try_iter().take(WAITING_MESSAGES);
+            let mut served = Ok(());
+            for message in first.into_iter().chain(waiting) {
+                match message {
+                    Message::Finished(result) => break 'serving failure.map_or(result, Err),
+                    message => served = served.and(self.handle(message)),
+                }
+            }
             if let Err(error) = served.and_then(|()| self.look_around()) {
                 // Whoever runs is ended in order before the error is told.
                 failure.get_or_insert(error);
@@ -135,7 +149,6 @@ impl<'a> Dispatcher<'a> {
             }
             Message::Answered { slot } => self.run.answered(slot),
             Message::Ended(ended) => self.ended(*ended)?,
-            Message::Interrupted => self.stop_now(Outcome::Interrupted),
             Message::Finished(_) => unreachable!("handled by the loop"),
         }
         Ok(())
@@ -146,8 +159,11 @@ impl<'a> Dispatcher<'a> {
         if self.looked.elapsed() < TICK {
             return Ok(());
         }
-        self.looked = Instant::now();
         let now = self.now();
+        if self.looked.elapsed() > ABSENCE {
+            self.run.was_away(now);
+        }
+        self.looked = Instant::now();
         for (slot, trouble) in self.run.overdue(now) {
             // Again, if need be, until its end is told.
             self.ended_by_us.entry(slot).or_insert(trouble);
@@ -159,7 +175,7 @@ impl<'a> Dispatcher<'a> {
         self.look_at_state();
         if self.stop.get().is_some() {
             // Again and again: somebody may just have been about to start.
-            process::end_everything();
+            self.end_everybody();
         }
         self.serve_waiting()?;
         self.reporter.tick();
@@ -168,7 +184,11 @@ impl<'a> Dispatcher<'a> {
 
     fn stop_now(&mut self, outcome: Outcome) {
         self.stop.set(outcome);
-        self.running.values().for_each(Handle::end);
+        self.end_everybody();
+    }
+
+    fn end_everybody(&self) {
+        self.running.values().for_each(Handle::doom);
         process::end_everything();
     }
 

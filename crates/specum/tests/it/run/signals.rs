@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{
@@ -63,7 +63,7 @@ fn four_agents_end_with(signal: Signal) {
     let said = line.lines(8);
     assert!(pids(&said).iter().all(|pid| lives(pid)), "{said:?}");
     send(&run, signal);
-    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_eq!(run.wait().unwrap().code(), Some(128 + signal.as_raw()));
     assert!(pids(&said).iter().all(|pid| !lives(pid)), "{said:?}");
     assert_eq!(processes(&world), [""; 0]);
     let kept: Vec<String> =
@@ -85,6 +85,57 @@ fn a_request_to_terminate_ends_everything_as_ctrl_c_does() {
 #[test]
 fn a_terminal_that_is_closed_ends_everything_as_ctrl_c_does() {
     four_agents_end_with(Signal::HUP);
+}
+
+#[test]
+fn finding_38_ctrl_backslash_ends_everything_as_ctrl_c_does() {
+    four_agents_end_with(Signal::QUIT);
+}
+
+#[test]
+fn finding_38_an_agent_and_a_check_die_with_a_run_that_is_killed() {
+    let stay = "echo $$ > $HOME/line; while :; do read x < $HOME/never; done";
+    for (plan, script) in
+        [(ONE.to_owned(), stay), (format!("{ONE}  - **Verify**: `{stay}`\n"), "echo TASK_COMPLETE")]
+    {
+        let world = planned(&plan);
+        fifo(&world.home().join("never"));
+        let agent = agent(&world, script);
+        let mut line = Listener::new(&world, "line");
+        let mut run = at_work(&world, &format!("exec {agent}"), &[]);
+        let pid = line.line();
+        send(&run, Signal::KILL);
+        assert_eq!(run.wait().unwrap().signal(), Some(9));
+        until("it has ended", || !lives(&pid));
+    }
+}
+
+#[test]
+fn an_agent_and_a_check_that_die_of_the_signal_that_ends_the_run_have_not_failed() {
+    // As a supervisor does it that signals all of a service, one after another.
+    for signal in [Signal::HUP, Signal::TERM] {
+        let stay = "test -e $HOME/go || { echo $$ > $HOME/line; read x < $HOME/never; }";
+        for (plan, script) in [
+            (ONE.to_owned(), format!("{stay}; echo whole > a.txt; echo TASK_COMPLETE")),
+            (
+                format!("{ONE}  - **Verify**: `{stay}`\n"),
+                "echo whole > a.txt; echo TASK_COMPLETE".to_owned(),
+            ),
+        ] {
+            let world = planned(&plan);
+            fifo(&world.home().join("never"));
+            let agent = agent(&world, &script);
+            let mut line = Listener::new(&world, "line");
+            let mut run = at_work(&world, &format!("exec {agent}"), &[]);
+            let pid = line.line();
+            let child = Pid::from_raw(pid.parse().unwrap()).unwrap();
+            kill_process(child, signal).unwrap();
+            until("it has ended", || !lives(&pid));
+            send(&run, signal);
+            assert_eq!(run.wait().unwrap().code(), Some(128 + signal.as_raw()));
+            goes_on(&world, &agent, &["1.1"]);
+        }
+    }
 }
 
 #[test]
@@ -320,10 +371,10 @@ fn agents_that_outlive_a_killed_run_are_ended_by_the_next_and_their_work_kept() 
 }
 
 #[test]
-fn a_check_that_outlives_a_killed_run_is_ended_by_the_next() {
-    let plan =
-        "- [ ] 1.1 a\n  - **Verify**: `test -e $HOME/go || { echo $$ > $HOME/line; sleep 600; }`\n";
-    let world = planned(plan);
+fn what_a_check_has_started_and_outlives_a_killed_run_is_ended_by_the_next() {
+    let stay = "sh -c 'echo $$ > $HOME/line; exec sleep 600'";
+    let world =
+        planned(&format!("{ONE}  - **Verify**: `test -e $HOME/go || {{ {stay}; false; }}`\n"));
     let agent = agent(&world, "echo whole > a.txt; echo TASK_COMPLETE\n");
     let mut line = Listener::new(&world, "line");
     let mut run = at_work(&world, &agent, &[]);
