@@ -44,7 +44,7 @@ use crate::owner;
 use crate::process::{self, Handle};
 use crate::project::Spec;
 use crate::ralph_loop;
-use crate::report::Reporter;
+use crate::report::Outlet;
 use crate::store::{self, Lock, StoreError};
 
 /// How a person wants the spec worked.
@@ -158,8 +158,8 @@ enum Message {
     Printed { slot: Slot },
     /// It has said what it does.
     Said { slot: Slot, task: TaskKey, sign: Sign },
-    /// It has said its last word.
-    Answered { slot: Slot },
+    /// It has said its last word; or it has said more.
+    Answered { slot: Slot, answered: bool },
     /// It has ended.
     Ended(Box<Ended>),
     /// The executor has ended.
@@ -214,15 +214,11 @@ impl Stop {
 }
 
 /// Works a spec until it is done or something says stop.
-pub fn run(
-    workspace: &Workspace,
-    options: &Options,
-    reporter: &mut dyn Reporter,
-) -> Result<Outcome, RunError> {
+pub fn run(workspace: &Workspace, options: &Options, outlet: &Outlet) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
     let _claim = claim(workspace, options)?;
-    let worked = work(workspace, options, reporter, began);
+    let worked = work(workspace, options, outlet, began);
     let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = recover::recover(workspace);
@@ -242,7 +238,7 @@ pub fn run(
         Err(_) => (0, 0),
     };
     let millis = millis_since(began);
-    reporter.event(&RunEvent::RunEnded { outcome: told, done, total, millis });
+    outlet.event(RunEvent::RunEnded { outcome: told, done, total, millis });
     outcome
 }
 
@@ -349,14 +345,14 @@ fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
 fn work(
     workspace: &Workspace,
     options: &Options,
-    reporter: &mut dyn Reporter,
+    outlet: &Outlet,
     began: Instant,
 ) -> Result<Worked, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
     workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
-    reporter.event(&RunEvent::RunStarted {
+    outlet.event(RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),
         total: view.file().tasks.len(),
         done: view.file().done_count(),
@@ -364,7 +360,7 @@ fn work(
         jobs: workspace.scope.max_parallel,
     });
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
-    warnings.for_each(|text| reporter.event(&RunEvent::Warning { text }));
+    warnings.for_each(|text| outlet.event(RunEvent::Warning { text }));
     let stop = Arc::new(Stop::default());
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
     // Not by a message: whatever waits in the line is said by those who are to
@@ -372,14 +368,14 @@ fn work(
     let interrupted = Arc::clone(&stop);
     process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
     thread::scope(|scope| {
-        let executor = executor::Executor { workspace, options, line, stop: &stop };
+        let executor = executor::Executor { workspace, options, outlet, line, stop: &stop };
         let work = move || {
             let finished = executor.work();
             let _ = executor.line.send(Message::Finished(finished));
         };
         thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)?;
         let dispatcher =
-            dispatcher::Dispatcher::new(workspace, options, reporter, &stop, (began, budget));
+            dispatcher::Dispatcher::new(workspace, options, outlet, &stop, (began, budget));
         Ok(dispatcher.dispatch(&messages))
     })
 }

@@ -17,7 +17,7 @@ use crate::git::Git;
 use crate::process;
 use crate::project::Project;
 use crate::report;
-use crate::runner::{self, Options};
+use crate::runner::{self, Options, RunError};
 
 /// Work a small sample plan, without any agent or account
 ///
@@ -100,10 +100,10 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
         allow_dirty: false,
         worktree_setup: None,
     };
-    let mut reporter = report::to_stdout(false);
-    let outcome = runner::run(workspace, &options, reporter.as_mut())?;
+    let outlet = report::to_stdout(false).map_err(RunError::Thread)?;
+    let outcome = runner::run(workspace, &options, &outlet)?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let summary = Summary::of(&workspace.store.read_journal()?, &TaskFile::scan(&tasks));
-    reporter.summary(&workspace.spec.name, &summary);
+    outlet.summary(&workspace.spec.name, summary);
     Ok(outcome)
 }

@@ -21,7 +21,7 @@ use crate::exit;
 use crate::person::{self, NotAPerson};
 use crate::process::{self, find_program};
 use crate::report;
-use crate::runner::{self, Options};
+use crate::runner::{self, Options, RunError};
 
 /// How long an agent may take unless a person says otherwise.
 const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
@@ -151,12 +151,12 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
-    let mut reporter = report::to_stdout(args.json);
-    let outcome = runner::run(&workspace, &options, reporter.as_mut())?;
+    let outlet = report::to_stdout(args.json).map_err(RunError::Thread)?;
+    let outcome = runner::run(&workspace, &options, &outlet)?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let journal = workspace.store.read_journal()?;
     let summary = Summary::of(&journal, &TaskFile::scan(&tasks));
-    reporter.summary(&workspace.spec.name, &summary);
+    outlet.summary(&workspace.spec.name, summary);
     Ok(code(&outcome))
 }
 

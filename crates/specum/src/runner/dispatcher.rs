@@ -27,7 +27,7 @@ use crate::clock;
 use crate::os;
 use crate::owner;
 use crate::process::{self, Handle};
-use crate::report::Reporter;
+use crate::report::Outlet;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
@@ -41,7 +41,7 @@ const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 pub(super) struct Dispatcher<'a> {
     workspace: &'a Workspace,
     options: &'a Options,
-    reporter: &'a mut dyn Reporter,
+    outlet: &'a Outlet,
     stop: &'a Stop,
     began: Instant,
     run: Run,
@@ -74,7 +74,7 @@ impl<'a> Dispatcher<'a> {
     pub(super) fn new(
         workspace: &'a Workspace,
         options: &'a Options,
-        reporter: &'a mut dyn Reporter,
+        outlet: &'a Outlet,
         stop: &'a Stop,
         (began, budget): (Instant, Budget),
     ) -> Self {
@@ -82,7 +82,7 @@ impl<'a> Dispatcher<'a> {
         Dispatcher {
             workspace,
             options,
-            reporter,
+            outlet,
             stop,
             began,
             run: Run::new(names, options.patience),
@@ -133,7 +133,7 @@ impl<'a> Dispatcher<'a> {
     fn handle(&mut self, message: Message) -> Result<(), RunError> {
         let now = self.now();
         match message {
-            Message::Tell(event) => self.reporter.event(&event),
+            Message::Tell(event) => self.outlet.event(event),
             Message::WhoWorks(reply) => {
                 self.waiting.push(reply);
                 self.serve_waiting()?;
@@ -145,9 +145,9 @@ impl<'a> Dispatcher<'a> {
             Message::Printed { slot } => self.run.printed(slot, now),
             Message::Said { slot, task, sign } => {
                 self.run.said(slot, &sign, now);
-                self.reporter.event(&RunEvent::Agent { task, sign });
+                self.outlet.event(RunEvent::Agent { task, sign });
             }
-            Message::Answered { slot } => self.run.answered(slot),
+            Message::Answered { slot, answered } => self.run.answered(slot, answered),
             Message::Ended(ended) => self.ended(*ended)?,
             Message::Finished(_) => unreachable!("handled by the loop"),
         }
@@ -178,7 +178,7 @@ impl<'a> Dispatcher<'a> {
             self.end_everybody();
         }
         self.serve_waiting()?;
-        self.reporter.tick();
+        self.outlet.tick();
         Ok(())
     }
 
@@ -271,7 +271,7 @@ impl<'a> Dispatcher<'a> {
             let entry =
                 Entry::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() };
             self.workspace.store.lock()?.record(entry)?;
-            self.reporter.event(&RunEvent::AgentChanged { from, to, why });
+            self.outlet.event(RunEvent::AgentChanged { from, to, why });
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ impl<'a> Dispatcher<'a> {
             let (agent, millis) = (self.run.name(agent).to_owned(), until - now);
             let entry = Entry::Waited { agent: agent.clone(), why: why.clone(), millis };
             self.workspace.store.lock()?.record(entry)?;
-            self.reporter.event(&RunEvent::Waiting { agent, why, millis });
+            self.outlet.event(RunEvent::Waiting { agent, why, millis });
         }
         Ok(())
     }
