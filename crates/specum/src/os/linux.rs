@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,6 +113,23 @@ pub(crate) fn ourselves() -> Option<PathBuf> {
     // Asked for by the child itself, which is a copy of us until then.
     let path = PathBuf::from("/proc/self/exe");
     path.exists().then_some(path)
+}
+
+/// Whether a program is a script or made for the same machine as we are. For
+/// anything else, which the kernel may refuse, becoming it falls back on running
+/// it as a script; starting it does not.
+pub(crate) fn is_of_our_kind(file: &Path) -> bool {
+    static OURS: OnceLock<Option<[u8; 20]>> = OnceLock::new();
+    let head = |file: &Path| {
+        let mut head = [0; 20];
+        fs::File::open(file).and_then(|mut file| file.read_exact(&mut head)).ok().map(|()| head)
+    };
+    let machine = |head: [u8; 20]| (head[..6].to_owned(), head[18..].to_owned());
+    let ours = OURS.get_or_init(|| head(Path::new("/proc/self/exe")));
+    match head(file) {
+        Some(head) => head.starts_with(b"#!") || ours.map(machine) == Some(machine(head)),
+        None => fs::read(file).is_ok_and(|text| text.starts_with(b"#!")),
+    }
 }
 
 /// Whether we were started so that a signal does nothing to us.

@@ -66,6 +66,11 @@ pub(crate) fn ourselves() -> Option<std::path::PathBuf> {
     None
 }
 
+/// What cannot be started says so itself.
+pub(crate) fn is_of_our_kind(_file: &std::path::Path) -> bool {
+    true
+}
+
 #[cfg(unix)]
 pub(crate) fn ignores(_signal: i32) -> bool {
     false

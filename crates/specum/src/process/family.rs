@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use specum_core::digest::Digest;
 use specum_core::verify;
 
-use super::why_not_started;
+use super::{find_program, why_not_started};
 use crate::exit;
 use crate::failpoint;
 use crate::os::{self, Strength};
@@ -224,12 +224,22 @@ pub enum Terminal {
 /// Lets a command be ended together with what it starts: in a session of its own
 /// if it is to have no terminal, else in a group.
 pub(super) fn apart(mut command: Command, terminal: Terminal, when: WhenInterrupted) -> Command {
-    match launcher().filter(|_| terminal == Terminal::None) {
+    let is_startable = || program_of(&command).is_some_and(|file| os::is_of_our_kind(&file));
+    match launcher().filter(|_| terminal == Terminal::None && is_startable()) {
         Some(ourselves) => launched(ourselves, &command, when),
         None => {
             os::in_a_group_of_its_own(&mut command);
             command
         }
+    }
+}
+
+/// The file of a program, where it can be told.
+fn program_of(command: &Command) -> Option<PathBuf> {
+    let program = command.get_program();
+    match program.to_str().filter(|name| !name.contains('/')) {
+        Some(name) => find_program(name),
+        None => Path::new(program).is_absolute().then(|| PathBuf::from(program)),
     }
 }
 
@@ -252,6 +262,8 @@ fn launched(ourselves: PathBuf, command: &Command, when: WhenInterrupted) -> Com
             None => launched.env_remove(name),
         };
     }
+    // A terminal by its name: what unlocks keys would ask there.
+    launched.env_remove("GPG_TTY");
     if let Some(dir) = command.get_current_dir() {
         launched.current_dir(dir);
     }

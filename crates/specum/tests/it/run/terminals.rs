@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Listener, agent, command_run, committed, nothing_is_left, planned, told};
 use crate::terminal::{CTRL_C, Terminal};
-use crate::world::lives;
+use crate::world::{call, lives, skipped};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const DONE: &str = "echo whole > $id.txt; echo TASK_COMPLETE\n";
@@ -33,9 +33,25 @@ fn finding_36_a_check_that_asks_at_the_terminal_fails_at_once() {
 #[test]
 fn finding_36_an_agent_that_asks_at_the_terminal_goes_on_without_an_answer() {
     let world = planned(ONE);
-    let agent = agent(&world, &format!("(read x < /dev/tty) && exit 9\n{DONE}"));
-    let mut run = at_a_terminal(&command_run(&world, &agent, &[]));
+    let asks = "(read x < /dev/tty) && exit 9; test -z \"$GPG_TTY\" || exit 8\n";
+    let agent = agent(&world, &format!("{asks}{DONE}"));
+    let mut command = command_run(&world, &agent, &[]);
+    command.env("GPG_TTY", "/dev/pts/0");
+    let mut run = at_a_terminal(&command);
     assert_eq!(run.ended().code(), Some(0));
+    assert_eq!((committed(&world), told(&world, "failed")), (vec!["1.1".to_owned()], 0));
+}
+
+#[test]
+fn finding_36_a_command_can_be_given_a_terminal_in_which_nobody_types() {
+    if !Command::new("script").arg("--version").output().is_ok_and(|tried| tried.status.success()) {
+        return skipped("there is no script(1) here", "SPECUM_NEEDS", "all");
+    }
+    let world = planned(ONE);
+    let agent = agent(&world, &format!("test -t 1 && : < /dev/tty || exit 9\n{DONE}"));
+    // As docs/run.md shows it.
+    let agent = format!("script -qec '{agent}' /dev/null");
+    call(command_run(&world, &agent, &[]), b"").exits(0);
     assert_eq!((committed(&world), told(&world, "failed")), (vec!["1.1".to_owned()], 0));
 }
 
