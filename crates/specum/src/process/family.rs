@@ -449,13 +449,14 @@ fn end_with_everything_below(pids: &[u32]) {
 /// Ends what an earlier run of a spec, which is gone, has left running, and
 /// waits for what may finish: what git does meanwhile, nobody else can.
 pub fn end_survivors(spec: &Path) {
-    let mut ended = BTreeSet::new();
+    let mut ended = BTreeSet::<u32>::new();
     let mut last = Instant::now();
     loop {
         let survivors: Vec<u32> =
             marked_for(spec).into_iter().filter(|(_, finishes)| !finishes).map(first).collect();
-        let is_new = survivors.iter().fold(false, |new, pid| ended.insert(*pid) || new);
-        if is_new {
+        let known = ended.len();
+        ended.extend(&survivors);
+        if ended.len() > known {
             last = Instant::now();
             end_with_everything_below(&survivors);
         }

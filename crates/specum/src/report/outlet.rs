@@ -188,8 +188,9 @@ mod tests {
     impl Reporter for Slow {
         fn event(&mut self, _at: Timestamp, event: &RunEvent) {
             self.take(match event {
-                RunEvent::Agent { sign: Sign::Text { text }, .. } => text.clone(),
-                RunEvent::Warning { text } => text.clone(),
+                RunEvent::Agent { sign: Sign::Text { text }, .. } | RunEvent::Warning { text } => {
+                    text.clone()
+                }
                 _ => "other".into(),
             });
         }
