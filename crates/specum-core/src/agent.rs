@@ -163,7 +163,7 @@ pub trait Reader: Send {
     fn line(&mut self, line: &[u8]) -> Vec<Sign>;
 
     /// Whether it has said its last word, so that nothing but its end is to
-    /// come.
+    /// come. An agent that says more has not.
     fn has_answered(&self) -> bool {
         false
     }

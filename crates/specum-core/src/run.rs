@@ -25,6 +25,10 @@ const TRUSTED_ENDS: u32 = 2;
 /// The longest such wait.
 const LONGEST_WAIT: Millis = 30 * 60_000;
 
+/// How long an agent may take to end after its last word. Its work is judged
+/// then, so there is nothing to wait for.
+const LONGEST_END: Millis = 30_000;
+
 /// How long an agent may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
@@ -165,6 +169,11 @@ impl Run {
         }
     }
 
+    /// Nobody has listened for a while; so nobody was silent.
+    pub fn was_away(&mut self, now: Millis) {
+        self.running.values_mut().for_each(|running| running.last_sign = now);
+    }
+
     /// A running agent has said what it does.
     pub fn said(&mut self, slot: Slot, sign: &Sign, now: Millis) {
         let Some(running) = self.running.get_mut(&slot) else { return };
@@ -180,10 +189,11 @@ impl Run {
         running.last_sign = now;
     }
 
-    /// A running agent has said its last word; what is left is its end.
-    pub fn answered(&mut self, slot: Slot) {
+    /// A running agent has said its last word, and what is left is its end; or it
+    /// was not the last one.
+    pub fn answered(&mut self, slot: Slot, answered: bool) {
         if let Some(running) = self.running.get_mut(&slot) {
-            running.answered = true;
+            running.answered = answered;
         }
     }
 
@@ -208,13 +218,17 @@ impl Run {
     /// Those who have taken too long.
     pub fn overdue(&self, now: Millis) -> Vec<(Slot, Trouble)> {
         let patience = self.patience;
+        let silence = |running: &Running| match running.answered {
+            true => patience.idle.min(LONGEST_END),
+            false => patience.idle,
+        };
         self.running
             .iter()
             .filter_map(|(slot, running)| {
                 if now - running.started >= patience.task {
                     Some((*slot, Trouble::Timeout(patience.task / 1000)))
-                } else if running.tools == 0 && now - running.last_sign >= patience.idle {
-                    Some((*slot, Trouble::Idle(patience.idle / 1000)))
+                } else if running.tools == 0 && now - running.last_sign >= silence(running) {
+                    Some((*slot, Trouble::Idle(silence(running) / 1000)))
                 } else {
                     None
                 }
@@ -459,11 +473,33 @@ mod tests {
     }
 
     #[test]
+    fn finding_44_whoever_has_answered_and_does_not_end_is_ended_soon() {
+        let patience = Patience { task: 3_600_000, idle: 600_000 };
+        let mut run = Run::new(vec!["command".into()], patience);
+        run.started(0, 0, 0);
+        run.answered(0, true);
+        assert_eq!(run.overdue(29_999), []);
+        assert_eq!(run.overdue(30_000), [(0, Trouble::Idle(30))]);
+        run.answered(0, false);
+        assert_eq!(run.overdue(599_999), [], "it was not the last word");
+    }
+
+    #[test]
+    fn finding_43_nobody_was_silent_while_nobody_listened() {
+        let mut run = run(&["claude"]);
+        run.started(0, 0, 0);
+        assert_eq!(run.overdue(10_000), [(0, Trouble::Idle(10))]);
+        run.was_away(10_000);
+        assert_eq!(run.overdue(19_999), []);
+        assert_eq!(run.overdue(20_000), [(0, Trouble::Idle(10))]);
+    }
+
+    #[test]
     fn whoever_has_answered_is_not_ended_for_what_it_cost() {
         let mut run = run(&["claude"]);
         let budget = Budget { max_tokens: Some(10), max_millis: Some(5), ..Budget::default() };
         run.started(0, 0, 0);
-        run.answered(0);
+        run.answered(0, true);
         run.said(0, &Sign::Used(Usage { tokens: 20, cost: None }), 0);
         assert_eq!(run.exhausted(&budget, 0), None);
         assert!(run.exhausted(&budget, 5).is_some(), "time is up for everybody");

@@ -70,7 +70,7 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 wrong call or ambiguous name, 3 not found,
 4 corrupt or newer file, 5 held by another process, 6 paused, blocked or capped,
-130 interrupted.
+130 interrupted (129 by SIGHUP, 143 by SIGTERM).
 
 Start here: specum demo. Without a command, specum says what to do next.";
 

@@ -26,7 +26,7 @@ pub use self::programs::Programs;
 pub use self::work::{Merge, Worktree};
 use crate::files::{self, FileError};
 use crate::os;
-use crate::process::{self, Bounds, Run, WhenInterrupted};
+use crate::process::{self, Bounds, Run, Terminal, WhenInterrupted};
 use crate::session;
 
 /// A commit may run the user's hooks; a status may list every file.
@@ -34,7 +34,10 @@ const BOUNDS: Bounds = Bounds {
     time: Duration::from_secs(600),
     output: 64 * 1024 * 1024,
     when_interrupted: WhenInterrupted::Finish,
+    terminal: Terminal::Ours,
 };
+/// What may start a hook of the user's, which may ask on the terminal.
+const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 
 /// specum's own files, which never enter a commit nor `git status`.
 const OWN_FILES: [&str; 12] = [
@@ -513,7 +516,7 @@ impl Git {
     ) -> Result<(), GitError> {
         let mut patience = busy::Patience::default();
         loop {
-            let run = process::run(command(), input, BOUNDS);
+            let run = process::run(command(), input, WITH_HOOKS);
             if run.succeeded() {
                 return Ok(());
             }

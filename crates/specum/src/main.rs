@@ -5,7 +5,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|first| first == "hook")
+    let first = args.next();
+    if first.as_ref().is_some_and(|first| first == specum::process::LAUNCH) {
+        return specum::process::launch(args);
+    }
+    specum::process::be_the_launcher();
+    if first.is_some_and(|first| first == "hook")
         && let Some(event) = args.next()
         && event != "--help"
         && event != "-h"

@@ -1,8 +1,10 @@
 //! Other programs: the only module that starts them.
 //!
-//! A command runs in a process group of its own. When it ends, or when its
-//! time is up, the whole group is ended; what it printed is kept within bounds,
-//! and a pipe that some descendant holds open is not waited for.
+//! A command runs in a process group of its own and, unless it is known to ask
+//! nobody anything, in a session of its own, without a terminal. For that we
+//! start ourselves, leave the session and become the command. When it ends, or
+//! when its time is up, the whole group is ended; what it printed is kept within
+//! bounds, and a pipe that some descendant holds open is not waited for.
 
 mod family;
 mod stream;
@@ -12,8 +14,8 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -26,8 +28,9 @@ use crate::files::FileError;
 use crate::os;
 
 pub use self::family::{
-    MARK, WhenInterrupted, begin_run, clean_up_when_interrupted, end_everything, end_survivors,
-    git_at_work, remove_when_interrupted, tell_when_interrupted,
+    LAUNCH, MARK, Terminal, WhenInterrupted, be_the_launcher, begin_run, clean_up_when_interrupted,
+    end_everything, end_survivors, git_at_work, interrupted_by, launch, remove_when_interrupted,
+    tell_when_interrupted,
 };
 pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
@@ -80,6 +83,8 @@ pub struct Bounds {
     pub output: usize,
     /// What an interruption means to it.
     pub when_interrupted: WhenInterrupted,
+    /// Whether it can ask a person something.
+    pub terminal: Terminal,
 }
 
 /// The end of a stream.
@@ -147,8 +152,7 @@ pub fn check(command: &CheckCommand, dir: &Path, time: Duration) -> Run {
     };
     let mut shell = Command::new(shell);
     shell.args(option).arg("-c").arg(os::text(&command.text)).current_dir(dir);
-    let when_interrupted = WhenInterrupted::End;
-    run(shell, &[], Bounds { time, output: KEPT_OUTPUT, when_interrupted })
+    run(shell, &[], others(time))
 }
 
 /// Runs a shell command at `dir`, for at most `time`, with something in its
@@ -161,12 +165,19 @@ pub fn shell_with(
 ) -> Run {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).current_dir(dir).envs(environment.iter().copied());
-    let when_interrupted = WhenInterrupted::End;
-    run(shell, &[], Bounds { time, output: KEPT_OUTPUT, when_interrupted })
+    run(shell, &[], others(time))
+}
+
+/// The bounds of what others have written.
+fn others(time: Duration) -> Bounds {
+    let (when_interrupted, terminal) = (WhenInterrupted::End, Terminal::None);
+    Bounds { time, output: KEPT_OUTPUT, when_interrupted, terminal }
 }
 
 /// Runs a command with `input` on its standard input.
-pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
+pub fn run(command: Command, input: &[u8], bounds: Bounds) -> Run {
+    let program = command.get_program().to_owned();
+    let mut command = family::apart(command, bounds.terminal, bounds.when_interrupted);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let never = |ended| Run { ended, stdout: Vec::new(), cut: false, output: Vec::new() };
     match whole(input) {
@@ -177,46 +188,80 @@ pub fn run(mut command: Command, input: &[u8], bounds: Bounds) -> Run {
             return never(Ended::NotStarted(why));
         }
     };
-    let (mut child, mark) = match family::start(&mut command, bounds.when_interrupted) {
+    let not_run =
+        |error: &std::io::Error| never(Ended::NotStarted(why_not_started(&program, error)));
+    let (child, mark) = match family::start(&mut command, bounds.when_interrupted) {
         Ok(started) => started,
-        Err(error) => return never(not_started(&command, &error)),
+        Err(error) => return not_run(&error),
     };
     let pid = child.id();
     let stdout = Tail::shared(bounds.output);
     let output = Tail::shared(bounds.output);
-    let (closed, pipes) = mpsc::channel::<()>();
-    if let Some(pipe) = child.stdout.take() {
-        drain(pipe, vec![Arc::clone(&stdout), Arc::clone(&output)], closed.clone());
-    }
-    if let Some(pipe) = child.stderr.take() {
-        drain(pipe, vec![Arc::clone(&output)], closed);
-    }
-    let (done, status) = mpsc::channel();
-    thread::spawn(move || done.send(child.wait()));
-    let ended = match status.recv_timeout(bounds.time) {
-        Ok(Ok(status)) => os::how_it_ended(status),
-        Ok(Err(error)) => Ended::NotStarted(error.to_string()),
-        Err(_) => Ended::TimedOut(bounds.time.as_secs()),
+    let (pipes, ended) = match listen_to(child, &stdout, &output) {
+        Ok(listening) => listening,
+        // A limit on processes counts threads too.
+        Err(error) => {
+            family::end(pid);
+            family::give_up(pid);
+            return not_run(&error);
+        }
     };
+    let in_time = ended.recv_timeout(bounds.time);
+    let is_late = in_time.is_err();
     // Also after a normal end: what it left running would work on behind our
-    // back.
+    // back. Ahead of waiting for it, which sets its number free.
     family::end(pid);
-    family::forget(pid);
+    let child = in_time.or_else(|_| ended.recv_timeout(family::LONGEST_DEATH));
+    let status = match child {
+        Ok(child) => Some(family::wait(child)),
+        Err(_) => {
+            family::give_up(pid);
+            None
+        }
+    };
     if bounds.when_interrupted == WhenInterrupted::End {
         family::end_left_by(mark.as_ref(), family::running() == 0);
     }
     // Both readers hang up when their pipe closes.
-    while !matches!(
-        pipes.recv_timeout(LAST_WORDS),
-        Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout)
-    ) {}
+    let _ = pipes.recv_timeout(LAST_WORDS);
     let taken = |tail: &Mutex<Tail>| tail.lock().expect("no reader panics").take();
     let cut = stdout.lock().expect("no reader panics").cut;
-    Run { ended, stdout: taken(&stdout), cut, output: taken(&output) }
+    let (stdout, output) = (taken(&stdout), taken(&output));
+    let ended = match status {
+        Some(Ok(status)) if !is_late => match family::not_launched(status, &output) {
+            Some(why) => Ended::NotStarted(why),
+            None => os::how_it_ended(status),
+        },
+        Some(Err(error)) if !is_late => Ended::NotStarted(error.to_string()),
+        _ => Ended::TimedOut(bounds.time.as_secs()),
+    };
+    Run { ended, stdout, cut, output }
 }
 
-fn not_started(command: &Command, error: &std::io::Error) -> Ended {
-    let program = command.get_program().to_string_lossy();
+/// Keeps what a child prints, and tells when both its pipes are closed and when it
+/// has ended.
+fn listen_to(
+    mut child: Child,
+    stdout: &Arc<Mutex<Tail>>,
+    output: &Arc<Mutex<Tail>>,
+) -> std::io::Result<(Receiver<()>, Receiver<Child>)> {
+    let (open, closed) = mpsc::channel::<()>();
+    if let Some(pipe) = child.stdout.take() {
+        drain(pipe, vec![Arc::clone(stdout), Arc::clone(output)], open.clone())?;
+    }
+    if let Some(pipe) = child.stderr.take() {
+        drain(pipe, vec![Arc::clone(output)], open)?;
+    }
+    let (tell, ended) = mpsc::channel();
+    family::watch(child, move |child| {
+        let _ = tell.send(child);
+    })?;
+    Ok((closed, ended))
+}
+
+/// Why a program could not be started.
+fn why_not_started(program: &OsStr, error: &std::io::Error) -> String {
+    let program = program.to_string_lossy();
     // The system does not say which of the two it has not found.
     let why = match find_program(&program) {
         Some(file) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -224,7 +269,7 @@ fn not_started(command: &Command, error: &std::io::Error) -> Ended {
         }
         _ => error.to_string(),
     };
-    Ended::NotStarted(format!("{program}: {why}"))
+    format!("{program}: {why}")
 }
 
 /// An input that is there, to the last byte, before the command is. If we died
@@ -258,17 +303,18 @@ pub fn in_no_given_repository(command: &mut Command) {
 fn drain(
     mut pipe: impl Read + Send + 'static,
     tails: Vec<Arc<Mutex<Tail>>>,
-    closed: mpsc::Sender<()>,
-) {
-    thread::spawn(move || {
+    open: mpsc::Sender<()>,
+) -> std::io::Result<()> {
+    let listen = move || {
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(length @ 1..) = pipe.read(&mut buffer) {
             for tail in &tails {
                 tail.lock().expect("no reader panics").push(&buffer[..length]);
             }
         }
-        drop(closed);
-    });
+        drop(open);
+    };
+    thread::Builder::new().spawn(listen).map(drop)
 }
 
 /// Whether a process of this [`space`] is still the one that was recorded;
@@ -282,11 +328,16 @@ pub fn is_alive(process: &Process) -> Option<bool> {
     }
 }
 
-/// This process.
+/// This process. Asked for once: a look at the system that fails must not make a
+/// run a stranger to itself.
 pub fn me() -> Process {
-    let pid = std::process::id();
-    let space = Some(space().clone());
-    Process { pid, started: start_of(pid).unwrap_or_default(), space }
+    static ME: OnceLock<Process> = OnceLock::new();
+    ME.get_or_init(|| {
+        let pid = std::process::id();
+        let space = Some(space().clone());
+        Process { pid, started: start_of(pid).unwrap_or_default(), space }
+    })
+    .clone()
 }
 
 /// Where the numbers of the processes that we see count. It stays what it was
@@ -361,9 +412,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let when_interrupted = WhenInterrupted::End;
-        let bounds = Bounds { time: SOON, output: KEPT_OUTPUT, when_interrupted };
-        let run = run(Command::new("no-such-program-here"), &[], bounds);
+        let run = run(Command::new("no-such-program-here"), &[], others(SOON));
         assert!(
             matches!(run.ended, Ended::NotStarted(why) if why.starts_with("no-such-program-here: "))
         );

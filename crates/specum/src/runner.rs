@@ -19,8 +19,8 @@ mod pulse;
 mod recover;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::mpsc::{self, Sender, TrySendError};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ use crate::owner;
 use crate::process::{self, Handle};
 use crate::project::Spec;
 use crate::ralph_loop;
-use crate::report::Reporter;
+use crate::report::Outlet;
 use crate::store::{self, Lock, StoreError};
 
 /// How a person wants the spec worked.
@@ -128,6 +128,9 @@ pub enum RunError {
         /// The worktree.
         path: PathBuf,
     },
+    /// A limit on processes, which counts threads.
+    #[error("cannot start a thread: {0}; is there a limit on processes (`ulimit -u`)?")]
+    Thread(std::io::Error),
     /// A worktree could not be prepared.
     #[error("worktree_setup failed ({how}):\n{output}")]
     Setup {
@@ -182,12 +185,10 @@ enum Message {
     Printed { slot: Slot },
     /// It has said what it does.
     Said { slot: Slot, task: TaskKey, sign: Sign },
-    /// It has said its last word.
-    Answered { slot: Slot },
+    /// It has said its last word; or it has said more.
+    Answered { slot: Slot, answered: bool },
     /// It has ended.
     Ended(Box<Ended>),
-    /// A person or the system wants us to end.
-    Interrupted,
     /// The executor has ended.
     Finished(Result<Outcome, RunError>),
 }
@@ -240,15 +241,11 @@ impl Stop {
 }
 
 /// Works a spec until it is done or something says stop.
-pub fn run(
-    workspace: &Workspace,
-    options: &Options,
-    reporter: &mut dyn Reporter,
-) -> Result<Outcome, RunError> {
+pub fn run(workspace: &Workspace, options: &Options, outlet: &Outlet) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
     let _claim = claim(workspace, options)?;
-    let worked = work(workspace, options, reporter, began);
+    let worked = work(workspace, options, outlet, began);
     let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = match waits_for_git(workspace, options)? {
@@ -260,7 +257,7 @@ pub fn run(
         None => recover::recover(workspace, None),
     };
     for text in workspace.take_news() {
-        reporter.event(&RunEvent::Warning { text });
+        outlet.event(RunEvent::Warning { text });
     }
     let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     let released = release(workspace, told, worked.uncharged, began);
@@ -278,7 +275,7 @@ pub fn run(
         Err(_) => (0, 0),
     };
     let millis = millis_since(began);
-    reporter.event(&RunEvent::RunEnded { outcome: told, done, total, millis });
+    outlet.event(RunEvent::RunEnded { outcome: told, done, total, millis });
     outcome
 }
 
@@ -414,14 +411,14 @@ fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
 fn work(
     workspace: &Workspace,
     options: &Options,
-    reporter: &mut dyn Reporter,
+    outlet: &Outlet,
     began: Instant,
 ) -> Result<Worked, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
     workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
-    reporter.event(&RunEvent::RunStarted {
+    outlet.event(RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),
         total: view.file().tasks.len(),
         done: view.file().done_count(),
@@ -429,39 +426,33 @@ fn work(
         jobs: workspace.scope.max_parallel,
     });
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
-    warnings.for_each(|text| reporter.event(&RunEvent::Warning { text }));
-    let stop = Stop::default();
+    warnings.for_each(|text| outlet.event(RunEvent::Warning { text }));
+    let stop = Arc::new(Stop::default());
     let programs = Mutex::new(match &workspace.git {
         Ok(git) => git.programs(None)?,
         Err(_) => Programs::default(),
     });
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
-    let interrupted = line.clone();
-    process::tell_when_interrupted(move || {
-        // Nobody may be there to take it: whoever reads our output has stopped
-        // reading. A second signal must be heard all the same.
-        if let Err(TrySendError::Full(message)) = interrupted.try_send(Message::Interrupted) {
-            thread::spawn(move || {
-                let _ = interrupted.send(message);
-            });
-        }
-    });
-    let told = line.clone();
-    git::say_by(move |text| drop(told.send(Message::Tell(RunEvent::Warning { text }))));
+    // Not by a message: whatever waits in the line is said by those who are to
+    // stop, and the line is closed when the executor has let go of it.
+    let interrupted = Arc::clone(&stop);
+    process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
+    let tell = outlet.teller();
+    git::say_by(move |text| tell(RunEvent::Warning { text }));
     let worked = thread::scope(|scope| {
-        let (line, stop, programs) = (line, &stop, &programs);
-        let executor =
-            executor::Executor { workspace, options, line: line.clone(), stop, programs };
-        scope.spawn(move || {
-            let finished = Message::Finished(executor.work());
-            let _ = line.send(finished);
-        });
+        let (stop, programs) = (&*stop, &programs);
+        let executor = executor::Executor { workspace, options, outlet, line, stop, programs };
+        let work = move || {
+            let finished = executor.work();
+            let _ = executor.line.send(Message::Finished(finished));
+        };
+        thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)?;
         let dispatcher =
-            dispatcher::Dispatcher::new(workspace, options, reporter, stop, (began, budget));
-        dispatcher.dispatch(&messages)
+            dispatcher::Dispatcher::new(workspace, options, outlet, stop, (began, budget));
+        Ok(dispatcher.dispatch(&messages))
     });
     git::say_no_more();
-    Ok(worked)
+    worked
 }
 
 /// Lets others work the spec, and tells the journal how it ended.

@@ -2,10 +2,12 @@
 //!
 //! The shell runs it with the brief on standard input. What it prints is the
 //! answer, of which the end is kept; an exit code other than 0 is a failure of
-//! the command, and what it printed until then is kept all the same.
+//! the command, and what it printed until then is kept all the same. If its last
+//! line is the word that ends a task, it need not end by itself.
 
 use super::text::{self, Tail};
 use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, diagnosis};
+use crate::claim::{self, TASK_COMPLETE, VERIFICATION_PASS};
 use crate::line;
 use crate::verify::Ended;
 
@@ -52,6 +54,8 @@ impl Agent for CommandLine {
 #[derive(Default)]
 pub(super) struct Output {
     answer: Tail,
+    /// Whether the last line that is not blank is the word that ends a task.
+    is_done: bool,
 }
 
 impl Output {
@@ -60,6 +64,10 @@ impl Output {
         let text = line::readable(line);
         self.answer.push(&text, LONGEST_ANSWER);
         self.answer.push("\n", LONGEST_ANSWER);
+        if !text.trim().is_empty() {
+            let says = |word| claim::claims(&text, word);
+            self.is_done = says(TASK_COMPLETE) || says(VERIFICATION_PASS);
+        }
         let text = text::shown(&text);
         if text.is_empty() { Vec::new() } else { vec![Sign::Text { text }] }
     }
@@ -75,10 +83,16 @@ impl Reader for Output {
         self.push(line)
     }
 
+    fn has_answered(&self) -> bool {
+        self.is_done
+    }
+
     fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
         let said = diagnosis::last_words(stderr);
         let trouble = match ended {
             Ended::Code(0) => None,
+            // It did not end by itself, and had nothing more to say.
+            Ended::Signal(_) if self.is_done => None,
             // The shell's words for a program that is not there.
             Ended::Code(126 | 127) if !said.is_empty() => Some(Trouble::Missing(said)),
             Ended::Code(code @ (126 | 127)) => {

@@ -17,7 +17,7 @@ use crate::git::Git;
 use crate::process;
 use crate::project::Project;
 use crate::report;
-use crate::runner::{self, Options};
+use crate::runner::{self, Options, RunError};
 
 /// Work a small sample plan, without any agent or account
 ///
@@ -60,8 +60,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let outcome = work(&workspace);
     // The repository goes, and so does what was kept of it elsewhere.
     runner::forget(&workspace.spec);
-    if outcome? == Outcome::Interrupted {
-        return Ok(exit::INTERRUPTED);
+    let outcome = outcome?;
+    if outcome == Outcome::Interrupted {
+        return Ok(super::run::code(&outcome));
     }
     print("\nWhat is in the repository now:\n")?;
     for commit in Git::open(&root)?.history()?.lines() {
@@ -100,10 +101,10 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
         worktree_setup: None,
         accept_git_changes: false,
     };
-    let mut reporter = report::to_stdout(false);
-    let outcome = runner::run(workspace, &options, reporter.as_mut())?;
+    let outlet = report::to_stdout(false).map_err(RunError::Thread)?;
+    let outcome = runner::run(workspace, &options, &outlet)?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let summary = Summary::of(&workspace.store.read_journal()?, &TaskFile::scan(&tasks));
-    reporter.summary(&workspace.spec.name, &summary);
+    outlet.summary(&workspace.spec.name, summary);
     Ok(outcome)
 }

@@ -22,7 +22,7 @@ use crate::exit;
 use crate::person::{self, NotAPerson};
 use crate::process::{self, find_program};
 use crate::report;
-use crate::runner::{self, Options};
+use crate::runner::{self, Options, RunError};
 
 /// How long an agent may take unless a person says otherwise.
 const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
@@ -152,20 +152,20 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
-    let mut reporter = report::to_stdout(args.json);
-    let outcome = runner::run(&workspace, &options, reporter.as_mut());
+    let outlet = report::to_stdout(args.json).map_err(RunError::Thread)?;
+    let outcome = runner::run(&workspace, &options, &outlet);
     // What could not begin has found something all the same.
     tell_news(&workspace);
     let outcome = outcome?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let journal = workspace.store.read_journal()?;
     let summary = Summary::of(&journal, &TaskFile::scan(&tasks));
-    reporter.summary(&workspace.spec.name, &summary);
+    outlet.summary(&workspace.spec.name, summary);
     Ok(code(&outcome))
 }
 
 /// What an outcome means to a script.
-fn code(outcome: &Outcome) -> u8 {
+pub(super) fn code(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Complete | Outcome::ChosenDone => exit::OK,
         Outcome::Paused
@@ -175,7 +175,9 @@ fn code(outcome: &Outcome) -> u8 {
         | Outcome::Blocked { .. }
         | Outcome::Capped { .. } => exit::STOPPED,
         Outcome::NoAgent { .. } | Outcome::Circuit { .. } | Outcome::Failed { .. } => exit::FAILED,
-        Outcome::Interrupted => exit::INTERRUPTED,
+        Outcome::Interrupted => {
+            process::interrupted_by().map_or(exit::INTERRUPTED, exit::interrupted_by)
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{SigSet, Signal};
-use rustix::process::{WaitOptions, getpid, set_child_subreaper, waitpid};
+use rustix::process::{
+    Signal, WaitOptions, getpid, getppid, set_child_subreaper, set_parent_process_death_signal,
+    waitpid,
+};
 
 use super::Stat;
 use super::unix::pid;
@@ -88,31 +91,61 @@ pub(crate) fn adopt_orphans() -> bool {
     set_child_subreaper(Some(getpid())).is_ok()
 }
 
-/// Waits for a killed child that has no other to wait for it, within bounds: the
-/// kernel may hold it.
-pub(crate) fn wait_for(child: u32) {
-    let Some(child) = pid(child) else { return };
+/// Waits for killed children that have no other to wait for them, within bounds:
+/// the kernel may hold one.
+pub(crate) fn wait_for(children: &[u32]) {
     let began = Instant::now();
-    while let Ok(None) = waitpid(Some(child), WaitOptions::NOHANG) {
-        if began.elapsed() > LONGEST_DEATH {
-            return;
+    for child in children {
+        while !reap(*child) && began.elapsed() < LONGEST_DEATH {
+            thread::sleep(Duration::from_millis(1));
         }
-        thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Whoever started us with `nohup` wants us to outlive the terminal; a handler
-/// would make us hear what was to be ignored. To be called before there is
-/// another thread, which would hear it instead.
-pub(crate) fn keep_ignoring_hangups() {
+/// Waits for a child if it has ended; `false` if it lives.
+pub(crate) fn reap(child: u32) -> bool {
+    let Some(child) = pid(child) else { return true };
+    !matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
+}
+
+/// From now on we are killed when the thread ends that started us; `false` if
+/// that was not `parent`, or it has ended already.
+pub(crate) fn die_with(parent: u32) -> bool {
+    // A kernel that cannot do it leaves us to the next run, which looks for us.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    getppid() == pid(parent)
+}
+
+/// The program that we are, whatever has become of its file.
+pub(crate) fn ourselves() -> Option<PathBuf> {
+    // Asked for by the child itself, which is a copy of us until then.
+    let path = PathBuf::from("/proc/self/exe");
+    path.exists().then_some(path)
+}
+
+/// Whether a program is a script or made for the same machine as we are. For
+/// anything else, which the kernel may refuse, becoming it falls back on running
+/// it as a script; starting it does not.
+pub(crate) fn is_of_our_kind(file: &Path) -> bool {
+    static OURS: OnceLock<Option<[u8; 20]>> = OnceLock::new();
+    let head = |file: &Path| {
+        let mut head = [0; 20];
+        fs::File::open(file).and_then(|mut file| file.read_exact(&mut head)).ok().map(|()| head)
+    };
+    let machine = |head: [u8; 20]| (head[..6].to_owned(), head[18..].to_owned());
+    let ours = OURS.get_or_init(|| head(Path::new("/proc/self/exe")));
+    match head(file) {
+        Some(head) => head.starts_with(b"#!") || ours.map(machine) == Some(machine(head)),
+        None => fs::read(file).is_ok_and(|text| text.starts_with(b"#!")),
+    }
+}
+
+/// Whether we were started so that a signal does nothing to us.
+pub(crate) fn ignores(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    let hangup = Signal::SIGHUP;
-    if ignored.is_some_and(|mask| mask & (1 << (hangup as u32 - 1)) != 0) {
-        // Blocked here, it is blocked in every thread to come.
-        let _ = SigSet::from(hangup).thread_block();
-    }
+    ignored.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
 /// Makes room in a pipe. A program on Node.js may exit while what it has printed

@@ -2,15 +2,22 @@
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc;
+use std::thread;
 
 use jiff::Timestamp;
 use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, getppid, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getppid, kill_process, kill_process_group, setsid, waitid,
+};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::{Ended, Strength};
 
@@ -56,7 +63,7 @@ pub(crate) fn changed(file: &Metadata) -> Option<Timestamp> {
 }
 
 /// Brings to the disk which files are in a folder.
-pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     std::fs::File::open(folder)?.sync_all()
 }
 
@@ -68,6 +75,56 @@ pub(crate) fn identity(file: &Metadata) -> u64 {
 /// A command and what it starts can be ended together.
 pub(crate) fn in_a_group_of_its_own(command: &mut Command) {
     command.process_group(0);
+}
+
+/// Leaves the session of whoever started us, and with it the terminal; from
+/// then on we lead a group of our own, which can be ended together.
+pub(crate) fn leave_terminal() {
+    // It fails for the leader of a group, which a process that was just
+    // started is not.
+    let _ = setsid();
+}
+
+/// Becomes another program; returns only if that fails.
+pub(crate) fn turn_into(command: &mut Command) -> io::Error {
+    command.exec()
+}
+
+/// Returns when a child has ended. Until it is waited for, its number stands
+/// for nobody else, and neither does that of its group.
+pub(crate) fn await_end(child: &mut Child) {
+    if let Some(pid) = pid(child.id()) {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
+    }
+}
+
+/// The signals by which a person or the system asks a process to end.
+const ASKS: [i32; 4] = [SIGINT, SIGTERM, SIGQUIT, SIGHUP];
+
+/// Whether a signal is one that asks a process to end.
+pub(crate) fn asks_to_end(signal: i32) -> bool {
+    ASKS.contains(&signal)
+}
+
+/// From now on calls `asked` with each signal that asks us to end, and
+/// `child_ended` whenever a child of ours may have, on a thread of its own.
+pub(crate) fn listen(
+    asked: impl Fn(i32) + Send + 'static,
+    child_ended: impl Fn() + Send + 'static,
+) -> io::Result<()> {
+    // Whoever started us with `nohup` wants us to outlive the terminal.
+    let asks = ASKS.into_iter().filter(|signal| *signal != SIGHUP || !super::ignores(SIGHUP));
+    let (listener, signals) = mpsc::channel::<Signals>();
+    // First the thread: without it, nobody would hear what we have taken over.
+    thread::Builder::new().spawn(move || {
+        let Ok(mut signals) = signals.recv() else { return };
+        for signal in signals.forever() {
+            if signal == SIGCHLD { child_ended() } else { asked(signal) }
+        }
+    })?;
+    let _ = listener.send(Signals::new(asks.chain([SIGCHLD]))?);
+    Ok(())
 }
 
 /// How a process ended.
@@ -105,11 +162,12 @@ impl Strength {
     }
 }
 
-/// Ends a process that leads a group, with the group.
+/// Ends a process that leads a group, or is about to, with the group.
 pub(crate) fn end_group(leader: u32, strength: Strength) {
-    if let Some(group) = pid(leader) {
+    if let Some(leader) = pid(leader) {
         // Nobody left is the normal case.
-        let _ = kill_process_group(group, strength.signal());
+        let _ = kill_process_group(leader, strength.signal());
+        let _ = kill_process(leader, strength.signal());
     }
 }
 

@@ -53,8 +53,36 @@ pub(crate) fn adopt_orphans() -> bool {
     false
 }
 
-pub(crate) fn wait_for(_child: u32) {}
+pub(crate) fn wait_for(_children: &[u32]) {}
 
-pub(crate) fn keep_ignoring_hangups() {}
+pub(crate) fn reap(_child: u32) -> bool {
+    true
+}
+
+/// Whoever starts us is not watched.
+pub(crate) fn die_with(_parent: u32) -> bool {
+    true
+}
+
+#[cfg(unix)]
+pub(crate) fn ourselves() -> Option<std::path::PathBuf> {
+    std::env::current_exe().ok()
+}
+
+/// There is no session to leave.
+#[cfg(not(unix))]
+pub(crate) fn ourselves() -> Option<std::path::PathBuf> {
+    None
+}
+
+/// What cannot be started says so itself.
+pub(crate) fn is_of_our_kind(_file: &std::path::Path) -> bool {
+    true
+}
+
+#[cfg(unix)]
+pub(crate) fn ignores(_signal: i32) -> bool {
+    false
+}
 
 pub(crate) fn widen(_pipe: &impl Sized) {}

@@ -6,9 +6,10 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use jiff::Timestamp;
 
@@ -55,6 +56,29 @@ pub(crate) fn identity(file: &Metadata) -> u64 {
 }
 
 pub(crate) fn in_a_group_of_its_own(_command: &mut Command) {}
+
+pub(crate) fn leave_terminal() {}
+
+pub(crate) fn turn_into(_command: &mut Command) -> io::Error {
+    io::ErrorKind::Unsupported.into()
+}
+
+/// As long as we hold a child, its number stands for nobody else.
+pub(crate) fn await_end(child: &mut Child) {
+    let _ = child.wait();
+}
+
+pub(crate) fn asks_to_end(_signal: i32) -> bool {
+    false
+}
+
+/// Ctrl-C is what another system calls signal 2.
+pub(crate) fn listen(
+    asked: impl Fn(i32) + Send + 'static,
+    _child_ended: impl Fn() + Send + 'static,
+) -> io::Result<()> {
+    ctrlc::set_handler(move || asked(2)).map_err(io::Error::other)
+}
 
 pub(crate) fn how_it_ended(status: ExitStatus) -> Ended {
     Ended::Code(status.code().unwrap_or(-1))

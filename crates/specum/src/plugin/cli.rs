@@ -13,13 +13,14 @@ use serde_json::Value;
 use super::{Host, PLUGIN, Scope, directory, place, program_of, remove};
 use crate::claude_config;
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
-use crate::process::{self, Bounds, WhenInterrupted};
+use crate::process::{self, Bounds, Terminal, WhenInterrupted};
 
 /// Far beyond what a host takes for it.
 const BOUNDS: Bounds = Bounds {
     time: Duration::from_secs(120),
     output: 1024 * 1024,
     when_interrupted: WhenInterrupted::End,
+    terminal: Terminal::None,
 };
 
 pub(super) fn install_claude(scope: Scope, program: &str) -> anyhow::Result<Vec<String>> {

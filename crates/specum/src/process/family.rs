@@ -8,15 +8,21 @@
 //! us. Where the system does not tell about other processes, only the process
 //! group is ended.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use specum_core::digest::Digest;
+use specum_core::verify;
 
+use super::{find_program, why_not_started};
+use crate::exit;
 use crate::failpoint;
 use crate::os::{self, Strength};
 
@@ -28,6 +34,13 @@ const LONGEST_GIT: Duration = Duration::from_secs(600);
 const SOON: Duration = Duration::from_secs(1);
 /// How often orphans that keep having children are looked for again.
 const ROUNDS: usize = 1000;
+/// How long a process that was killed may take to be gone: the kernel may hold
+/// it, and nobody can do anything about that.
+pub(super) const LONGEST_DEATH: Duration = Duration::from_secs(1);
+/// More than that is somebody who has children faster than we end them.
+const MOST_SURVIVORS: usize = 10_000;
+/// Whoever signals a whole group, or everything in a container, does so in less.
+const SAME_MOMENT: Duration = Duration::from_secs(1);
 
 /// What an interruption means to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +76,8 @@ struct Family {
     directories: Vec<PathBuf>,
     /// Whoever wants to end in order when we are interrupted.
     listener: Option<Box<dyn FnOnce() + Send>>,
+    /// The signal that has interrupted us first.
+    signal: Option<i32>,
 }
 
 static FAMILY: Mutex<Family> = Mutex::new(Family {
@@ -71,42 +86,75 @@ static FAMILY: Mutex<Family> = Mutex::new(Family {
     started: Vec::new(),
     directories: Vec::new(),
     listener: None,
+    signal: None,
 });
+
+/// Tells that [`Family::signal`] is there.
+static HEARD: Condvar = Condvar::new();
 
 /// Whether a child that we did not start is an orphan.
 static ADOPTING: AtomicBool = AtomicBool::new(false);
 /// Whether we are on the way out.
 static LEAVING: AtomicBool = AtomicBool::new(false);
+/// Whether this program knows [`LAUNCH`].
+static LAUNCHER: AtomicBool = AtomicBool::new(false);
 
 fn family() -> MutexGuard<'static, Family> {
     FAMILY.lock().expect("no holder panics")
 }
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP end what we have started before they
-/// end us, with exit code 130: a command in a group of its own does not hear
-/// them.
+/// From now on Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end what we have started
+/// before they end us: a command in a session of its own does not hear them.
 pub fn clean_up_when_interrupted() {
-    os::keep_ignoring_hangups();
-    let installed = ctrlc::set_handler(|| {
-        // Whoever listens hears the first one; the second one ends us.
-        let listener = family().listener.take();
-        if let Some(listener) = listener {
-            return listener();
-        }
-        LEAVING.store(true, Ordering::SeqCst);
-        end_everything();
+    // If that cannot be, the default applies: we end, and so do those who die
+    // with us.
+    let _ = os::listen(interrupted, reap_orphans);
+}
+
+fn interrupted(signal: i32) {
+    // Whoever listens hears the first one; the second one ends us.
+    let listener = family().listener.take();
+    if let Some(listener) = listener {
+        listener();
+        // Only now: who waits for it, waits for what the listener does.
+        family().signal.get_or_insert(signal);
+        HEARD.notify_all();
+        return;
+    }
+    LEAVING.store(true, Ordering::SeqCst);
+    end_everything();
+    let mut family = family();
+    for (pid, _) in &family.started {
+        os::end_group(*pid, Strength::Gentle);
+    }
+    for directory in &family.directories {
+        // Already on the way out, and it is only a copy.
+        let _ = std::fs::remove_dir_all(directory);
+    }
+    let first = *family.signal.get_or_insert(signal);
+    std::process::exit(i32::from(exit::interrupted_by(first)));
+}
+
+/// The signal that has interrupted us, if one has.
+pub fn interrupted_by() -> Option<i32> {
+    family().signal
+}
+
+/// Returns when we are interrupted, or when it can be told that we are not:
+/// whoever signals us may signal what we have started first.
+fn await_the_same_signal() {
+    let _ = HEARD.wait_timeout_while(family(), SAME_MOMENT, |family| family.signal.is_none());
+}
+
+/// Waits for those orphans of ours that have ended: until then they count
+/// against the limits of the user.
+fn reap_orphans() {
+    if ADOPTING.load(Ordering::SeqCst) {
         let family = family();
-        for (pid, _) in &family.started {
-            os::end_group(*pid, Strength::Gentle);
-        }
-        for directory in &family.directories {
-            // Already on the way out, and it is only a copy.
-            let _ = std::fs::remove_dir_all(directory);
-        }
-        std::process::exit(i32::from(crate::exit::INTERRUPTED));
-    });
-    // Without a handler the default applies: we end, and so does nothing else.
-    debug_assert!(installed.is_ok());
+        family.orphans().into_iter().for_each(|pid| {
+            os::reap(pid);
+        });
+    }
 }
 
 /// Lets somebody end in order when we are interrupted for the first time.
@@ -128,7 +176,109 @@ pub fn begin_run(spec: &Path) {
     ADOPTING.store(os::adopt_orphans(), Ordering::SeqCst);
 }
 
+/// The word with which we start ourselves in order to become another program.
+pub const LAUNCH: &str = "--launch";
+/// What we say if we cannot become it, and with which code we end.
+const NOT_LAUNCHED: &str = "specum: cannot start ";
+const NOT_LAUNCHED_CODE: u8 = 127;
+
+/// From now on this program may be started with [`LAUNCH`].
+pub fn be_the_launcher() {
+    LAUNCHER.store(true, Ordering::SeqCst);
+}
+
+/// Becomes the program that `args` name, without a terminal, on which it could
+/// wait for a person for ever. In front of its name stands the process that it
+/// dies with, or 0.
+pub fn launch(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let parent = args.next().and_then(|parent| parent.to_str()?.parse().ok());
+    let (Some(parent), Some(program)) = (parent, args.next()) else {
+        return ExitCode::from(exit::USAGE);
+    };
+    os::leave_terminal();
+    if parent != 0 && !os::die_with(parent) {
+        return ExitCode::from(exit::FAILED);
+    }
+    let mut command = Command::new(&program);
+    command.args(args);
+    let error = os::turn_into(&mut command);
+    let _ = writeln!(io::stderr(), "{NOT_LAUNCHED}{}", why_not_started(&program, &error));
+    ExitCode::from(NOT_LAUNCHED_CODE)
+}
+
+/// Why a program could not be launched, from how it ended and what it said.
+pub(super) fn not_launched(status: ExitStatus, said: &[u8]) -> Option<String> {
+    let said = (status.code() == Some(NOT_LAUNCHED_CODE.into())).then_some(said)?;
+    let why = said.strip_prefix(NOT_LAUNCHED.as_bytes())?;
+    Some(String::from_utf8_lossy(why).trim_end().to_owned())
+}
+
+/// Which terminal a command has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Terminal {
+    /// Ours, if we have one: it asks nobody anything.
+    Ours,
+    /// None: it may be, or start, a program of others. What asks a person there
+    /// fails at once, instead of being stopped until its time is up.
+    None,
+}
+
+/// Lets a command be ended together with what it starts: in a session of its own
+/// if it is to have no terminal, else in a group.
+pub(super) fn apart(mut command: Command, terminal: Terminal, when: WhenInterrupted) -> Command {
+    let is_startable = || program_of(&command).is_some_and(|file| os::is_of_our_kind(&file));
+    match launcher().filter(|_| terminal == Terminal::None && is_startable()) {
+        Some(ourselves) => launched(ourselves, &command, when),
+        None => {
+            os::in_a_group_of_its_own(&mut command);
+            command
+        }
+    }
+}
+
+/// The file of a program, where it can be told.
+fn program_of(command: &Command) -> Option<PathBuf> {
+    let program = command.get_program();
+    match program.to_str().filter(|name| !name.contains('/')) {
+        Some(name) => find_program(name),
+        None => Path::new(program).is_absolute().then(|| PathBuf::from(program)),
+    }
+}
+
+fn launcher() -> Option<PathBuf> {
+    LAUNCHER.load(Ordering::SeqCst).then(os::ourselves).flatten()
+}
+
+fn launched(ourselves: PathBuf, command: &Command, when: WhenInterrupted) -> Command {
+    let dies_with = match when {
+        // Everybody waits for what they have started, so no thread ends before.
+        WhenInterrupted::End => std::process::id(),
+        WhenInterrupted::Finish => 0,
+    };
+    let mut launched = Command::new(ourselves);
+    launched.arg(LAUNCH).arg(dies_with.to_string());
+    launched.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => launched.env(name, value),
+            None => launched.env_remove(name),
+        };
+    }
+    // A terminal by its name: what unlocks keys would ask there.
+    launched.env_remove("GPG_TTY");
+    if let Some(dir) = command.get_current_dir() {
+        launched.current_dir(dir);
+    }
+    launched
+}
+
 impl Family {
+    /// Children that we did not start ourselves.
+    fn orphans(&self) -> Vec<u32> {
+        let started = |pid: &u32| self.started.iter().any(|(other, _)| other == pid);
+        os::children(std::process::id()).into_iter().filter(|pid| !started(pid)).collect()
+    }
+
     /// The mark of one more start.
     fn mark(&mut self, when: WhenInterrupted) -> Option<Mark> {
         let run = self.run.as_ref()?;
@@ -140,12 +290,11 @@ impl Family {
     }
 }
 
-/// Starts a command in a group of its own.
+/// Starts a command that is [`apart`].
 pub(super) fn start(
     command: &mut Command,
     when: WhenInterrupted,
-) -> std::io::Result<(Child, Option<Mark>)> {
-    os::in_a_group_of_its_own(command);
+) -> io::Result<(Child, Option<Mark>)> {
     if when == WhenInterrupted::End {
         // Whatever is not our own git works where it is started.
         super::in_no_given_repository(command);
@@ -164,34 +313,70 @@ pub(super) fn start(
     Ok((child, mark))
 }
 
-/// Forgets a command that was waited for. Does not return once we are on the
-/// way out: what an interrupted command came to is nobody's verdict.
-pub(super) fn forget(pid: u32) {
+/// Calls `ended` when a child has ended and was not waited for yet.
+pub(super) fn watch(
+    mut child: Child,
+    ended: impl FnOnce(Child) + Send + 'static,
+) -> io::Result<()> {
+    thread::Builder::new()
+        .spawn(move || {
+            os::await_end(&mut child);
+            ended(child);
+        })
+        .map(drop)
+}
+
+/// Waits for a child that has ended, and forgets it. Does not return once we are
+/// on the way out: what an interrupted command came to is nobody's verdict.
+pub(super) fn wait(mut child: Child) -> io::Result<ExitStatus> {
     while LEAVING.load(Ordering::SeqCst) {
         thread::park();
     }
+    let status = {
+        // At once, so that nobody ends a number that stands for somebody else.
+        let mut family = family();
+        family.started.retain(|(pid, _)| *pid != child.id());
+        child.wait()?
+    };
+    if let verify::Ended::Signal(signal) = os::how_it_ended(status)
+        && os::asks_to_end(signal)
+    {
+        await_the_same_signal();
+    }
+    Ok(status)
+}
+
+/// Forgets a command that does not end although it was killed, or for which
+/// nobody can wait.
+pub(super) fn give_up(pid: u32) {
     family().started.retain(|(other, _)| *other != pid);
+    os::wait_for(&[pid]);
 }
 
 /// Ends every command that is not to finish, and everything below us that we
 /// did not start ourselves.
 pub fn end_everything() {
-    let doomed: Vec<u32> = family()
-        .started
-        .iter()
-        .filter(|(_, when)| *when == WhenInterrupted::End)
-        .map(|(pid, _)| *pid)
-        .collect();
-    doomed.into_iter().for_each(end);
+    let started = family().started.clone();
+    let doomed = started.iter().filter(|(_, when)| *when == WhenInterrupted::End);
+    end_all(&doomed.map(|(pid, _)| *pid).collect::<Vec<_>>());
     end_orphans(|_| true);
 }
 
 /// Ends a command with all its descendants.
 pub(super) fn end(pid: u32) {
-    // Seen before it ends: afterwards nothing ties them to it.
-    let below = descendants(pid);
+    end_all(&[pid]);
+}
+
+/// All of them at once: each may have a git that is waited for.
+fn end_all(leaders: &[u32]) {
+    // Seen before they end: afterwards nothing ties them to each other.
+    let below: Vec<u32> = leaders.iter().flat_map(|pid| descendants(*pid)).collect();
     let_git_go(&below);
-    os::end_group(pid, Strength::Final);
+    let family = family();
+    for (pid, _) in family.started.iter().filter(|(pid, _)| leaders.contains(pid)) {
+        os::end_group(*pid, Strength::Final);
+    }
+    drop(family);
     below.iter().for_each(|pid| os::end_process(*pid, Strength::Final));
     // What was born meanwhile is an orphan of ours now, or carries the mark.
 }
@@ -243,29 +428,25 @@ fn end_orphans(which: impl Fn(u32) -> bool) {
     if !ADOPTING.load(Ordering::SeqCst) {
         return;
     }
+    let mut ended = BTreeSet::new();
     for _ in 0..ROUNDS {
         // Under the lock no child of ours is born unseen.
-        let orphans: Vec<u32> = {
-            let family = family();
-            let started = |pid: &u32| family.started.iter().any(|(other, _)| other == pid);
-            os::children(std::process::id()).into_iter().filter(|pid| !started(pid)).collect()
-        };
+        let orphans = family().orphans();
         let doomed: Vec<u32> = orphans.into_iter().filter(|pid| which(*pid)).collect();
-        if doomed.is_empty() {
+        // Who is still there was waited for, and is held by the kernel.
+        if doomed.iter().all(|pid| ended.contains(pid)) {
             return;
         }
-        for pid in doomed {
-            end_with_everything_below(pid);
-            // Nobody else waits for it. It dies at once; if the kernel holds
-            // it, the next round finds it again.
-            os::wait_for(pid);
-        }
+        end_with_everything_below(&doomed);
+        // Nobody else waits for them.
+        os::wait_for(&doomed);
+        ended.extend(doomed);
     }
 }
 
-fn end_with_everything_below(pid: u32) {
-    let mut family = descendants(pid);
-    family.insert(0, pid);
+fn end_with_everything_below(pids: &[u32]) {
+    let below = pids.iter().flat_map(|pid| descendants(*pid));
+    let family: Vec<u32> = pids.iter().copied().chain(below).collect();
     let_git_go(&family);
     family.into_iter().for_each(|pid| os::end_process(pid, Strength::Final));
 }
@@ -274,26 +455,43 @@ fn end_with_everything_below(pid: u32) {
 /// waits for what may finish: what git does meanwhile, nobody else can. Tells
 /// which process that is.
 pub fn end_survivors(spec: &Path, waits_for: impl Fn(u32)) {
-    for _ in 0..ROUNDS {
+    let mut ended = BTreeSet::<u32>::new();
+    let mut last = Instant::now();
+    loop {
         let survivors: Vec<u32> =
             marked_for(spec).into_iter().filter(|(_, finishes)| !finishes).map(first).collect();
-        if survivors.is_empty() {
+        let known = ended.len();
+        ended.extend(&survivors);
+        if ended.len() > known {
+            last = Instant::now();
+            end_with_everything_below(&survivors);
+        }
+        if survivors.is_empty() || last.elapsed() > LONGEST_DEATH || ended.len() > MOST_SURVIVORS {
             break;
         }
-        survivors.into_iter().for_each(end_with_everything_below);
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(1));
     }
     let began = Instant::now();
     let mut told = None;
-    while began.elapsed() < LONGEST_GIT {
-        let works = |(pid, finishes): &(u32, bool)| *finishes && is_git(*pid);
-        let Some((pid, _)) = marked_for(spec).into_iter().find(works) else { return };
-        // Most are gone before anybody could read it.
-        if told != Some(pid) && began.elapsed() > SOON {
-            told = Some(pid);
-            waits_for(pid);
+    loop {
+        let finishing = marked_for(spec).into_iter().filter(|(_, finishes)| *finishes).map(first);
+        let git: Vec<u32> = finishing.filter(|pid| is_git(*pid)).collect();
+        if git.is_empty() {
+            break;
         }
-        thread::sleep(Duration::from_millis(5));
+        // Only they are asked for until they are gone: there may be thousands of
+        // others.
+        while let Some(pid) = git.iter().copied().find(|pid| is_git(*pid)) {
+            if began.elapsed() > LONGEST_GIT {
+                return;
+            }
+            // Most are gone before anybody could read it.
+            if told != Some(pid) && began.elapsed() > SOON {
+                told = Some(pid);
+                waits_for(pid);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 

@@ -8,16 +8,16 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use specum_core::agent::Lines;
 use specum_core::verify::Ended;
 
-use super::{LAST_WORDS, Tail, WhenInterrupted, family, not_started};
+use super::{LAST_WORDS, Tail, Terminal, WhenInterrupted, family, why_not_started};
 use crate::os;
 
 /// How much of the standard error is given back: its end.
@@ -42,10 +42,16 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// Keeps the program from running on if it has not started yet; if it has,
+    /// [`end_everything`](super::end_everything) ends it with all others.
+    pub fn doom(&self) {
+        self.doomed.store(true, Ordering::SeqCst);
+    }
+
     /// Ends the program with everything below it; before it has started, keeps
     /// it from running on.
     pub fn end(&self) {
-        self.doomed.store(true, Ordering::SeqCst);
+        self.doom();
         match self.pid.load(Ordering::SeqCst) {
             0 => {}
             pid => family::end(pid),
@@ -66,58 +72,60 @@ enum Part {
     Line(Vec<u8>),
     Noise,
     Closed,
-    Ended(io::Result<ExitStatus>),
+    /// To be waited for.
+    Ended(Child),
 }
 
 /// Runs a program to its end, with `input` on its standard input, every byte it
 /// prints in `log`, and each line of its standard output given to `read`. Asked
 /// to end by its `handle`, it ends at once.
 pub fn stream(
-    mut command: Command,
+    command: Command,
     input: &[u8],
     log: &Arc<File>,
     handle: &Handle,
     mut read: impl FnMut(Printed<'_>),
 ) -> Streamed {
+    let program = command.get_program().to_owned();
+    let mut command = family::apart(command, Terminal::None, WhenInterrupted::End);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (mut child, mark) = match family::start(&mut command, WhenInterrupted::End) {
+    let not_run = |error: &io::Error| Streamed {
+        ended: Ended::NotStarted(why_not_started(&program, error)),
+        stderr: Vec::new(),
+    };
+    let (child, mark) = match family::start(&mut command, WhenInterrupted::End) {
         Ok(started) => started,
-        Err(error) => {
-            return Streamed { ended: not_started(&command, &error), stderr: Vec::new() };
-        }
+        Err(error) => return not_run(&error),
     };
     let pid = child.id();
     handle.pid.store(pid, Ordering::SeqCst);
     if handle.doomed.load(Ordering::SeqCst) {
         family::end(pid);
     }
-    let (parts, incoming) = mpsc::sync_channel(WAITING_LINES);
     let stderr = Tail::shared(KEPT_STDERR);
-    if let Some(pipe) = child.stdout.take() {
-        os::widen(&pipe);
-        read_lines(Source { pipe, log: Arc::clone(log) }, parts.clone());
-    }
-    if let Some(pipe) = child.stderr.take() {
-        keep_tail(Source { pipe, log: Arc::clone(log) }, Arc::clone(&stderr), parts.clone());
-    }
-    if let Some(mut pipe) = child.stdin.take() {
-        let input = input.to_vec();
-        // A program that does not read its input must not hold us up.
-        thread::spawn(move || pipe.write_all(&input));
-    }
-    thread::spawn(move || parts.send(Part::Ended(child.wait())));
+    let incoming = match listen_to(child, input, log, &stderr) {
+        Ok(incoming) => incoming,
+        // A limit on processes counts threads too.
+        Err(error) => {
+            handle.pid.store(0, Ordering::SeqCst);
+            family::end(pid);
+            family::give_up(pid);
+            return not_run(&error);
+        }
+    };
     let mut open_pipes = 2;
-    let status = loop {
+    let child = loop {
         match incoming.recv().expect("the waiting thread sends before it hangs up") {
             Part::Line(line) => read(Printed::Line(&line)),
             Part::Noise => read(Printed::Noise),
             Part::Closed => open_pipes -= 1,
-            Part::Ended(status) => break status,
+            Part::Ended(child) => break child,
         }
     };
     handle.pid.store(0, Ordering::SeqCst);
+    // Ahead of waiting for it, which sets its number free.
     family::end(pid);
-    family::forget(pid);
+    let status = family::wait(child);
     family::end_left_by(mark.as_ref(), family::running() == 0);
     while open_pipes > 0 {
         match incoming.recv_timeout(LAST_WORDS) {
@@ -128,12 +136,41 @@ pub fn stream(
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         }
     }
+    let stderr = stderr.lock().expect("no reader panics").take();
     let ended = match status {
-        Ok(status) => os::how_it_ended(status),
+        Ok(status) => match family::not_launched(status, &stderr) {
+            Some(why) => Ended::NotStarted(why),
+            None => os::how_it_ended(status),
+        },
         Err(error) => Ended::NotStarted(error.to_string()),
     };
-    let stderr = stderr.lock().expect("no reader panics").take();
     Streamed { ended, stderr }
+}
+
+/// Gives a program its input, and tells what it prints and when it has ended.
+fn listen_to(
+    mut child: Child,
+    input: &[u8],
+    log: &Arc<File>,
+    stderr: &Arc<Mutex<Tail>>,
+) -> io::Result<Receiver<Part>> {
+    let (parts, incoming) = mpsc::sync_channel(WAITING_LINES);
+    if let Some(pipe) = child.stdout.take() {
+        os::widen(&pipe);
+        read_lines(Source { pipe, log: Arc::clone(log) }, parts.clone())?;
+    }
+    if let Some(pipe) = child.stderr.take() {
+        keep_tail(Source { pipe, log: Arc::clone(log) }, Arc::clone(stderr), parts.clone())?;
+    }
+    if let Some(mut pipe) = child.stdin.take() {
+        let input = input.to_vec();
+        // A program that does not read its input must not hold us up.
+        thread::Builder::new().spawn(move || pipe.write_all(&input))?;
+    }
+    family::watch(child, move |child| {
+        let _ = parts.send(Part::Ended(child));
+    })?;
+    Ok(incoming)
 }
 
 /// One end of a program's output.
@@ -152,8 +189,11 @@ impl<P: Read> Source<P> {
     }
 }
 
-fn read_lines(mut source: Source<impl Read + Send + 'static>, parts: SyncSender<Part>) {
-    thread::spawn(move || {
+fn read_lines(
+    mut source: Source<impl Read + Send + 'static>,
+    parts: SyncSender<Part>,
+) -> io::Result<()> {
+    let read = move || {
         let mut buffer = vec![0; 64 * 1024];
         let mut lines = Lines::default();
         'reading: while let Some(bytes) = source.read(&mut buffer) {
@@ -170,7 +210,8 @@ fn read_lines(mut source: Source<impl Read + Send + 'static>, parts: SyncSender<
             let _ = parts.send(Part::Line(line));
         }
         let _ = parts.send(Part::Closed);
-    });
+    };
+    thread::Builder::new().spawn(read).map(drop)
 }
 
 /// Gives the lines of a log to `read`, within the bounds in which they were
@@ -193,8 +234,8 @@ fn keep_tail(
     mut source: Source<impl Read + Send + 'static>,
     tail: Arc<Mutex<Tail>>,
     parts: SyncSender<Part>,
-) {
-    thread::spawn(move || {
+) -> io::Result<()> {
+    let read = move || {
         let mut buffer = vec![0; 16 * 1024];
         while let Some(bytes) = source.read(&mut buffer) {
             tail.lock().expect("no reader panics").push(bytes);
@@ -203,5 +244,6 @@ fn keep_tail(
             }
         }
         let _ = parts.send(Part::Closed);
-    });
+    };
+    thread::Builder::new().spawn(read).map(drop)
 }

@@ -6,33 +6,38 @@
 
 use std::io::{self, Write};
 
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 
-use super::{Reporter, clean};
+use super::{Reporter, clean, missing};
 
 /// Writes events as JSON.
 pub(super) struct Json<W>(pub(super) W);
 
 impl<W: Write> Reporter for Json<W> {
-    fn event(&mut self, event: &RunEvent) {
+    fn event(&mut self, at: Timestamp, event: &RunEvent) {
         // A run goes on although nobody reads what it says.
-        let _ = self.0.write_all(event_line(now(), event).as_bytes());
+        let _ = self.0.write_all(event_line(shown(at), event).as_bytes());
         let _ = self.0.flush();
+    }
+
+    fn left_out(&mut self, at: Timestamp, count: u64) {
+        self.event(at, &missing(count));
     }
 
     fn tick(&mut self) {}
 
-    fn summary(&mut self, spec: &str, summary: &Summary) {
-        let _ = self.0.write_all(summary_line(now(), spec, summary).as_bytes());
+    fn summary(&mut self, at: Timestamp, spec: &str, summary: &Summary) {
+        let _ = self.0.write_all(summary_line(shown(at), spec, summary).as_bytes());
         let _ = self.0.flush();
     }
 }
 
-fn now() -> String {
-    crate::clock::now().round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
+fn shown(at: Timestamp) -> String {
+    at.round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
 }
 
 /// An event as one line, with its line ending.

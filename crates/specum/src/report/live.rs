@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use jiff::Timestamp;
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 
@@ -56,7 +57,7 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
 }
 
 impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C> {
-    fn event(&mut self, event: &RunEvent) {
+    fn event(&mut self, _at: Timestamp, event: &RunEvent) {
         let lasting = self.view.take(event, (self.clock)(), self.page());
         if let RunEvent::RunEnded { .. } = event {
             self.bar.finish_and_clear();
@@ -67,11 +68,14 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
         }
     }
 
+    /// Only the last thing that an agent said is to be seen anyway.
+    fn left_out(&mut self, _at: Timestamp, _count: u64) {}
+
     fn tick(&mut self) {
         self.draw();
     }
 
-    fn summary(&mut self, spec: &str, summary: &Summary) {
+    fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
         self.bar.finish_and_clear();
         self.write(summary::render(spec, summary, self.page()).lines());
     }

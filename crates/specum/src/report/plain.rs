@@ -6,13 +6,14 @@
 
 use std::io::Write;
 
+use jiff::Timestamp;
 use specum_core::agent::Sign;
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
 use super::page::{Page, fit};
-use super::{Reporter, clean, summary, units};
+use super::{Reporter, clean, missing, summary, units};
 
 /// The longest text of others in a line.
 const LONGEST: usize = 200;
@@ -29,15 +30,19 @@ impl<W: Write> Plain<W> {
 }
 
 impl<W: Write> Reporter for Plain<W> {
-    fn event(&mut self, event: &RunEvent) {
+    fn event(&mut self, _at: Timestamp, event: &RunEvent) {
         if let Some(line) = line(event) {
             self.write(&line);
         }
     }
 
+    fn left_out(&mut self, at: Timestamp, count: u64) {
+        self.event(at, &missing(count));
+    }
+
     fn tick(&mut self) {}
 
-    fn summary(&mut self, spec: &str, summary: &Summary) {
+    fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
         let text = summary::render(spec, summary, Page::of(None, false));
         self.write(&format!("\n{}", text.trim_end()));
     }
@@ -142,7 +147,7 @@ mod tests {
 
     fn told(events: &[RunEvent]) -> String {
         let mut plain = Plain(Vec::new());
-        events.iter().for_each(|event| plain.event(event));
+        events.iter().for_each(|event| plain.event(Timestamp::default(), event));
         String::from_utf8(plain.0).unwrap()
     }
 

@@ -165,12 +165,14 @@ impl Executor<'_> {
                 .enumerate()
                 .map(|(slot, opened)| {
                     let executor = self.clone();
-                    scope.spawn(move || executor.work_beside(slot, opened, began))
+                    let work = move || executor.work_beside(slot, opened, began);
+                    thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)
                 })
                 .collect();
             // In the order of the plan; those behind may still be at work.
             for (opened, worker) in group.iter().zip(workers) {
-                let ended = worker.join().expect("a worker does not panic");
+                let ended =
+                    worker.and_then(|worker| worker.join().expect("a worker does not panic"));
                 if failure.is_some() {
                     // What lies undecided in the tree is taken out first; until
                     // then nothing is put on top of it.

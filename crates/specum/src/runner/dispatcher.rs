@@ -19,16 +19,21 @@ use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
 use specum_core::run::{Choice, Millis, Run, Slot};
 
-use super::{Ended, Launch, Message, Next, Options, RunError, Stop, Worked, millis_since};
+use super::{
+    Ended, Launch, Message, Next, Options, RunError, Stop, WAITING_MESSAGES, Worked, millis_since,
+};
 use crate::attempt::Workspace;
 use crate::clock;
 use crate::os;
 use crate::owner;
 use crate::process::{self, Handle};
-use crate::report::Reporter;
+use crate::report::Outlet;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
+/// If we have not looked around for that long, we were stopped, or the machine
+/// was.
+const ABSENCE: Duration = Duration::from_secs(1);
 /// The longest a named limit is waited for before it is asked again: whoever
 /// names a later time may be mistaken.
 const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
@@ -36,7 +41,7 @@ const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 pub(super) struct Dispatcher<'a> {
     workspace: &'a Workspace,
     options: &'a Options,
-    reporter: &'a mut dyn Reporter,
+    outlet: &'a Outlet,
     stop: &'a Stop,
     began: Instant,
     run: Run,
@@ -69,7 +74,7 @@ impl<'a> Dispatcher<'a> {
     pub(super) fn new(
         workspace: &'a Workspace,
         options: &'a Options,
-        reporter: &'a mut dyn Reporter,
+        outlet: &'a Outlet,
         stop: &'a Stop,
         (began, budget): (Instant, Budget),
     ) -> Self {
@@ -77,7 +82,7 @@ impl<'a> Dispatcher<'a> {
         Dispatcher {
             workspace,
             options,
-            reporter,
+            outlet,
             stop,
             began,
             run: Run::new(names, options.patience),
@@ -96,13 +101,22 @@ impl<'a> Dispatcher<'a> {
     /// Serves the executor until it has ended.
     pub(super) fn dispatch(mut self, messages: &Receiver<Message>) -> Worked {
         let mut failure = None;
-        let outcome = loop {
-            let served = match messages.recv_timeout(TICK) {
-                Ok(Message::Finished(result)) => break failure.map_or(result, Err),
-                Ok(message) => self.handle(message),
-                Err(RecvTimeoutError::Timeout) => Ok(()),
+        let outcome = 'serving: loop {
+            let first = match messages.recv_timeout(TICK) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout) => None,
+                // The executor has panicked, which is told when it is joined.
                 Err(RecvTimeoutError::Disconnected) => break Ok(Outcome::Interrupted),
             };
+            // All that waits, before anybody is found to be silent.
+            let waiting = messages.try_iter().take(WAITING_MESSAGES);
+            let mut served = Ok(());
+            for message in first.into_iter().chain(waiting) {
+                match message {
+                    Message::Finished(result) => break 'serving failure.map_or(result, Err),
+                    message => served = served.and(self.handle(message)),
+                }
+            }
             if let Err(error) = served.and_then(|()| self.look_around()) {
                 // Whoever runs is ended in order before the error is told.
                 failure.get_or_insert(error);
@@ -119,7 +133,7 @@ impl<'a> Dispatcher<'a> {
     fn handle(&mut self, message: Message) -> Result<(), RunError> {
         let now = self.now();
         match message {
-            Message::Tell(event) => self.reporter.event(&event),
+            Message::Tell(event) => self.outlet.event(event),
             Message::WhoWorks(reply) => {
                 self.waiting.push(reply);
                 self.serve_waiting()?;
@@ -131,11 +145,10 @@ impl<'a> Dispatcher<'a> {
             Message::Printed { slot } => self.run.printed(slot, now),
             Message::Said { slot, task, sign } => {
                 self.run.said(slot, &sign, now);
-                self.reporter.event(&RunEvent::Agent { task, sign });
+                self.outlet.event(RunEvent::Agent { task, sign });
             }
-            Message::Answered { slot } => self.run.answered(slot),
+            Message::Answered { slot, answered } => self.run.answered(slot, answered),
             Message::Ended(ended) => self.ended(*ended)?,
-            Message::Interrupted => self.stop_now(Outcome::Interrupted),
             Message::Finished(_) => unreachable!("handled by the loop"),
         }
         Ok(())
@@ -146,8 +159,11 @@ impl<'a> Dispatcher<'a> {
         if self.looked.elapsed() < TICK {
             return Ok(());
         }
-        self.looked = Instant::now();
         let now = self.now();
+        if self.looked.elapsed() > ABSENCE {
+            self.run.was_away(now);
+        }
+        self.looked = Instant::now();
         for (slot, trouble) in self.run.overdue(now) {
             // Again, if need be, until its end is told.
             self.ended_by_us.entry(slot).or_insert(trouble);
@@ -159,16 +175,20 @@ impl<'a> Dispatcher<'a> {
         self.look_at_state();
         if self.stop.get().is_some() {
             // Again and again: somebody may just have been about to start.
-            process::end_everything();
+            self.end_everybody();
         }
         self.serve_waiting()?;
-        self.reporter.tick();
+        self.outlet.tick();
         Ok(())
     }
 
     fn stop_now(&mut self, outcome: Outcome) {
         self.stop.set(outcome);
-        self.running.values().for_each(Handle::end);
+        self.end_everybody();
+    }
+
+    fn end_everybody(&self) {
+        self.running.values().for_each(Handle::doom);
         process::end_everything();
     }
 
@@ -253,7 +273,7 @@ impl<'a> Dispatcher<'a> {
             let entry =
                 Entry::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() };
             self.workspace.store.lock()?.record(entry)?;
-            self.reporter.event(&RunEvent::AgentChanged { from, to, why });
+            self.outlet.event(RunEvent::AgentChanged { from, to, why });
         }
         Ok(())
     }
@@ -270,7 +290,7 @@ impl<'a> Dispatcher<'a> {
             let (agent, millis) = (self.run.name(agent).to_owned(), until - now);
             let entry = Entry::Waited { agent: agent.clone(), why: why.clone(), millis };
             self.workspace.store.lock()?.record(entry)?;
-            self.reporter.event(&RunEvent::Waiting { agent, why, millis });
+            self.outlet.event(RunEvent::Waiting { agent, why, millis });
         }
         Ok(())
     }

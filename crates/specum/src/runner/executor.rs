@@ -25,6 +25,7 @@ use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
 use crate::process::{self, Handle, Printed};
+use crate::report::Outlet;
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
@@ -33,6 +34,7 @@ const PULSE: Duration = Duration::from_millis(100);
 pub(super) struct Executor<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) options: &'a Options,
+    pub(super) outlet: &'a Outlet,
     pub(super) line: SyncSender<Message>,
     pub(super) stop: &'a Stop,
     /// What git would start when the last agent had ended.
@@ -316,15 +318,16 @@ impl Executor<'_> {
                 Printed::Noise => Vec::new(),
             };
             // Ahead of what it says it has used: no cap is to end it for that.
-            if !answered && reader.has_answered() {
-                answered = true;
-                self.say(Message::Answered { slot });
+            if answered != reader.has_answered() {
+                answered = !answered;
+                self.say(Message::Answered { slot, answered });
             }
             if signs.is_empty() && pulse.elapsed() >= PULSE {
                 pulse = Instant::now();
                 self.say(Message::Printed { slot });
             }
             for sign in signs {
+                self.outlet.keep_pace();
                 self.say(Message::Said { slot, task: opened.key.clone(), sign });
             }
         });

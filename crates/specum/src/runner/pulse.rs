@@ -44,12 +44,13 @@ impl Pulse {
         };
         beat()?;
         let (stop, stopped) = mpsc::channel::<()>();
-        let thread = thread::spawn(move || {
+        let go_on = move || {
             while stopped.recv_timeout(interval()) == Err(RecvTimeoutError::Timeout) {
                 // A full disk may have room again for the next one.
                 let _ = beat();
             }
-        });
+        };
+        let thread = thread::Builder::new().spawn(go_on).map_err(RunError::Thread)?;
         Ok(Pulse { store, stop: Some(stop), thread: Some(thread), _lock: lock })
     }
 }

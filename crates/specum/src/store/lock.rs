@@ -54,11 +54,13 @@ pub(super) fn is_held(path: &Path) -> Option<bool> {
 
 pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::File(FileError::new("lock", path, source));
+    let busy = || StoreError::Busy { path: path.to_owned(), seconds: patience.as_secs() };
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
     let file = files::open_own(path, &mut options).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => return Ok(Lock { file }),
+        Err(TryLockError::WouldBlock) if patience.is_zero() => return Err(busy()),
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
@@ -66,14 +68,15 @@ pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, St
     // many writers nobody starves. If we give up first, the receiver is gone,
     // the send fails, and dropping the file lets go of the lock.
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    let wait = move || {
         let outcome = file.lock().map(|()| file);
         let _ = sender.send(outcome);
-    });
+    };
+    thread::Builder::new().spawn(wait).map_err(failed)?;
     match receiver.recv_timeout(patience) {
         Ok(Ok(file)) => Ok(Lock { file }),
         Ok(Err(error)) => Err(failed(error)),
-        Err(_) => Err(StoreError::Busy { path: path.to_owned(), seconds: patience.as_secs() }),
+        Err(_) => Err(busy()),
     }
 }
 

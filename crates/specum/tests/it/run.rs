@@ -38,6 +38,9 @@ mod safekeeping;
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;
 
+/// With a person's terminal in reach.
+mod terminals;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -27,7 +27,7 @@ impl Screen {
 
     fn after(&mut self, seconds: u64, events: &[RunEvent]) {
         self.millis.fetch_add(seconds * 1_000, Ordering::Relaxed);
-        events.iter().for_each(|event| self.live.event(event));
+        events.iter().for_each(|event| self.live.event(Timestamp::default(), event));
         self.live.tick();
     }
 
@@ -160,7 +160,8 @@ fn when_the_run_ends_only_what_has_ended_stays() {
     let shown = screen.shows();
     assert!(shown.contains("✓ 1.2") && shown.contains("✗ 1.3"), "{shown}");
     assert!(!shown.contains("━") && !shown.contains("cargo test --workspace"), "{shown}");
-    screen.live.summary("calculator", &Summary { total: 12, done: 2, ..Summary::default() });
+    let summary = Summary { total: 12, done: 2, ..Summary::default() };
+    screen.live.summary(Timestamp::default(), "calculator", &summary);
     assert!(screen.shows().ends_with("`specum implement` starts it"), "{}", screen.shows());
 }
 

@@ -78,6 +78,15 @@ fn an_agent_that_talks_without_end_is_ended_when_its_time_is_up() {
 }
 
 #[test]
+fn finding_44_work_of_a_command_that_does_not_end_behind_its_last_word_is_judged() {
+    let stage = one();
+    stage.agent("plain", "sh touch a.txt\nsay TASK_COMPLETE\nhang");
+    let told = stage.hasty(&["--agent-command", "plain", "--idle-timeout", "1000h"]);
+    told.ends(0, "complete");
+    assert_eq!((told.failures().len(), stage.calls("plain")), (0, 1));
+}
+
+#[test]
 fn an_answer_stands_although_the_agent_does_not_end_behind_it() {
     let stage = one();
     stage.agent("claude", format!("sh touch a.txt\n{}hang", claude::complete(5, 0.1)));

@@ -1,0 +1,259 @@
+//! The way of a report to whoever reads it, who may be slow, or stand still.
+//!
+//! Whoever tells something never waits for a reader: a thread of its own writes.
+//! Events of the run wait for it, however many there are: a task has a handful.
+//! What agents say comes by the thousand. Those who read it from an agent
+//! [keep pace](Outlet::keep_pace) with a reader that is merely slow; for one that
+//! stands still it is left out, and that is told.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use specum_core::event::RunEvent;
+use specum_core::summary::Summary;
+
+use super::Reporter;
+use crate::clock;
+
+/// How much may wait before agents are held up.
+const BEHIND: usize = 500;
+/// How much may wait before what agents say is left out. More than [`BEHIND`] by
+/// what is on its way when they are held up.
+const FULL: usize = 1_000;
+/// A reader that takes nothing for so long stands still.
+const STANDSTILL: Duration = Duration::from_secs(1);
+/// How long one that stands still is waited for at the end.
+const LAST_CHANCE: Duration = Duration::from_secs(5);
+
+/// To whom a run tells what happens. It never fails and never waits: a run goes
+/// on although nobody listens. Dropped, it waits until all is written, as long as
+/// somebody reads.
+pub struct Outlet(Arc<Shared>);
+
+struct Shared {
+    line: Mutex<Line>,
+    changed: Condvar,
+}
+
+/// What waits to be written.
+struct Line {
+    told: VecDeque<(Timestamp, Told)>,
+    /// What agents have said since, and nobody had room for.
+    left_out: u64,
+    /// Whether what moves is to be drawn anew.
+    tick: bool,
+    /// When something was written last.
+    written: Instant,
+    /// Whether nothing more will come.
+    over: bool,
+    /// Whether nothing more will be written.
+    ended: bool,
+}
+
+enum Told {
+    Event(RunEvent),
+    LeftOut(u64),
+    Summary(String, Box<Summary>),
+}
+
+impl Outlet {
+    /// Lets a reporter of its own thread write what is told.
+    pub(super) fn by(reporter: Box<dyn Reporter + Send>) -> io::Result<Outlet> {
+        let line = Line {
+            told: VecDeque::new(),
+            left_out: 0,
+            tick: false,
+            written: Instant::now(),
+            over: false,
+            ended: false,
+        };
+        let shared = Arc::new(Shared { line: Mutex::new(line), changed: Condvar::new() });
+        let writer = Arc::clone(&shared);
+        thread::Builder::new().spawn(move || writer.write(reporter))?;
+        Ok(Outlet(shared))
+    }
+
+    /// Something happened.
+    pub fn event(&self, event: RunEvent) {
+        self.0.event(event);
+    }
+
+    /// A way to tell it for those who know of no outlet.
+    pub fn teller(&self) -> impl Fn(RunEvent) + Send + 'static {
+        let shared = Arc::clone(&self.0);
+        move |event| shared.event(event)
+    }
+
+    /// Time has passed; to be called about ten times a second.
+    pub fn tick(&self) {
+        self.0.lock().tick = true;
+        self.0.changed.notify_all();
+    }
+
+    /// The run has ended, and this is what became of the loop.
+    pub fn summary(&self, spec: &str, summary: Summary) {
+        self.0.lock().push(Told::Summary(spec.to_owned(), Box::new(summary)));
+        self.0.changed.notify_all();
+    }
+
+    /// Waits for a reader that is behind, if it moves at all. For those who have
+    /// nothing to do but to tell, and never for whoever listens to signals.
+    pub fn keep_pace(&self) {
+        let is_slow = |line: &mut Line| {
+            line.told.len() >= BEHIND && !line.ended && line.written.elapsed() < STANDSTILL
+        };
+        let _ = self.0.changed.wait_timeout_while(self.0.lock(), STANDSTILL, is_slow);
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        let mut line = self.0.lock();
+        line.over = true;
+        line.written = Instant::now();
+        self.0.changed.notify_all();
+        while !line.ended && line.written.elapsed() < LAST_CHANCE {
+            let left = LAST_CHANCE.saturating_sub(line.written.elapsed());
+            line = self.0.changed.wait_timeout(line, left).expect("no holder panics").0;
+        }
+    }
+}
+
+impl Line {
+    fn push(&mut self, told: Told) {
+        let now = clock::now();
+        if let count @ 1.. = std::mem::take(&mut self.left_out) {
+            self.told.push_back((now, Told::LeftOut(count)));
+        }
+        self.told.push_back((now, told));
+    }
+}
+
+impl Shared {
+    fn event(&self, event: RunEvent) {
+        let mut line = self.lock();
+        if matches!(event, RunEvent::Agent { .. }) && line.told.len() >= FULL {
+            line.left_out += 1;
+            return;
+        }
+        line.push(Told::Event(event));
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().expect("no holder panics")
+    }
+
+    /// Writes what comes until nothing more will.
+    fn write(&self, mut reporter: Box<dyn Reporter + Send>) {
+        loop {
+            let waits = |line: &mut Line| line.told.is_empty() && !line.tick && !line.over;
+            let mut line = self.changed.wait_while(self.lock(), waits).expect("no holder panics");
+            let next = line.told.pop_front();
+            let tick = next.is_none() && std::mem::take(&mut line.tick);
+            if next.is_none() && !tick {
+                break;
+            }
+            drop(line);
+            match next {
+                Some((at, Told::Event(event))) => reporter.event(at, &event),
+                Some((at, Told::LeftOut(count))) => reporter.left_out(at, count),
+                Some((at, Told::Summary(spec, summary))) => reporter.summary(at, &spec, &summary),
+                None => reporter.tick(),
+            }
+            self.lock().written = Instant::now();
+            self.changed.notify_all();
+        }
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{self, Receiver, Sender};
+
+    use specum_core::agent::Sign;
+    use specum_core::tasks::TaskKey;
+
+    use super::*;
+
+    /// Takes an event as soon as it may, and says which.
+    struct Slow {
+        may: Receiver<()>,
+        took: Sender<String>,
+    }
+
+    impl Slow {
+        fn take(&self, what: String) {
+            let _ = self.may.recv();
+            let _ = self.took.send(what);
+        }
+    }
+
+    impl Reporter for Slow {
+        fn event(&mut self, _at: Timestamp, event: &RunEvent) {
+            self.take(match event {
+                RunEvent::Agent { sign: Sign::Text { text }, .. } | RunEvent::Warning { text } => {
+                    text.clone()
+                }
+                _ => "other".into(),
+            });
+        }
+
+        fn left_out(&mut self, _at: Timestamp, count: u64) {
+            self.take(format!("left out {count}"));
+        }
+
+        fn tick(&mut self) {}
+
+        fn summary(&mut self, _at: Timestamp, _spec: &str, _summary: &Summary) {}
+    }
+
+    fn says(text: String) -> RunEvent {
+        let task = TaskKey { id: "1.1".into(), title: String::new() };
+        RunEvent::Agent { task, sign: Sign::Text { text } }
+    }
+
+    #[test]
+    fn a_reader_that_stands_still_misses_what_agents_say_and_nothing_else() {
+        let (let_it, may) = mpsc::channel();
+        let (took, taken) = mpsc::channel();
+        let report = Outlet::by(Box::new(Slow { may, took })).unwrap();
+        for number in 0..2 * FULL {
+            report.event(says(number.to_string()));
+        }
+        report.event(RunEvent::Warning { text: "the end".into() });
+        drop(let_it);
+        drop(report);
+        let taken: Vec<String> = taken.iter().collect();
+        let (said, rest) = taken.split_at(taken.len() - 2);
+        assert!((FULL..=FULL + 1).contains(&said.len()), "{}", said.len());
+        assert!(said.iter().enumerate().all(|(number, text)| number.to_string() == *text));
+        assert_eq!(rest, [format!("left out {}", 2 * FULL - said.len()), "the end".to_owned()]);
+    }
+
+    #[test]
+    fn a_reader_that_is_slow_misses_nothing_if_those_who_tell_keep_pace() {
+        let (let_it, may) = mpsc::channel();
+        let (took, taken) = mpsc::channel();
+        let report = Outlet::by(Box::new(Slow { may, took })).unwrap();
+        let reader = thread::spawn(move || {
+            for _ in 0..3 * FULL {
+                let _ = let_it.send(());
+                thread::yield_now();
+            }
+            taken.iter().count()
+        });
+        for number in 0..3 * FULL {
+            report.keep_pace();
+            report.event(says(number.to_string()));
+        }
+        drop(report);
+        assert_eq!(reader.join().unwrap(), 3 * FULL);
+    }
+}
