@@ -79,7 +79,7 @@ impl Workspace {
             // Asked first: a git that cannot tell is not one that refuses.
             match self.commit_of(git, &passed.opened)? {
                 Some(commit) => {
-                    let made = git.committed(passed.opened.base())?;
+                    let made = git.committed(&commit, None)?;
                     let made = Committed { id: Some(commit), ..made };
                     self.after_commit(&passed, &judged, made)?;
                 }
@@ -94,7 +94,7 @@ impl Workspace {
         let opened = &passed.opened;
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files_to_commit(git)?);
-        match git.commit(opened.base(), &paths, &self.message(opened)) {
+        match git.commit(&paths, &self.message(opened)) {
             Ok(committed) => self.after_commit(passed, judged, committed),
             Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
                 // Where nothing can be committed at all, no attempt has failed.

@@ -84,7 +84,7 @@ fn prepare(root: &Path) -> anyhow::Result<Workspace> {
     fs::write(spec.join("tasks.md"), PLAN.replace("PACE", pace))?;
     let git = Git::init(root)?;
     git.configure_identity("specum demo", "demo@specum.invalid")?;
-    git.commit(None, &["specs/demo/tasks.md".into()], "plan: a small café")?;
+    git.commit(&["specs/demo/tasks.md".into()], "plan: a small café")?;
     let project = Project::find(root, None).context("the demo has a specs folder")?;
     let spec = project.spec("demo")?;
     Ok(Workspace::new(&project, spec)?)

@@ -7,8 +7,10 @@
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::{Git, GitError, Status, path};
+use crate::clock;
 use crate::failpoint;
 use crate::files::FileError;
 
@@ -72,21 +74,16 @@ impl Staging {
 }
 
 impl Git {
-    /// Commits these paths and nothing else, on top of `base` or what an agent
-    /// has committed since.
+    /// Commits these paths and nothing else.
     ///
     /// [`GitError::Refused`] says that there is no commit; after any other error
     /// there may be one.
-    pub fn commit(
-        &self,
-        base: Option<&str>,
-        paths: &[String],
-        message: &str,
-    ) -> Result<Committed, GitError> {
+    pub fn commit(&self, paths: &[String], message: &str) -> Result<Committed, GitError> {
         self.refuse_half_done().map_err(|error| GitError::Refused {
             command: "commit".into(),
             message: error.to_string(),
         })?;
+        let began = SystemTime::from(clock::now());
         let before = self.staged_since(None).map_err(GitError::refusal)?;
         self.stage(paths, &before).map_err(GitError::refusal)?;
         failpoint::reached("after staging");
@@ -118,7 +115,7 @@ impl Git {
             self.commit_index(&others, message).map_err(GitError::refusal)?;
         }
         failpoint::reached("after git commit");
-        let mut committed = self.committed(base)?;
+        let mut committed = self.committed("HEAD", Some(began))?;
         by_hooks.extend(committed.by_hooks);
         by_hooks.sort();
         by_hooks.dedup();
@@ -126,26 +123,21 @@ impl Git {
         Ok(committed)
     }
 
-    /// What a commit that was made on top of `base` came to. Where its hooks
-    /// have changed it, index and files follow: the index that they saw was a
-    /// copy, and what is in the real one would undo their work with the next
-    /// commit.
-    pub fn committed(&self, base: Option<&str>) -> Result<Committed, GitError> {
+    /// What a commit came to. Where its hooks have changed it, index and files
+    /// follow: the index that they saw was a copy, and what is in the real one would
+    /// undo their work with the next commit. Files do only if nobody has touched
+    /// them since the commit was begun.
+    pub fn committed(
+        &self,
+        commit: &str,
+        began: Option<SystemTime>,
+    ) -> Result<Committed, GitError> {
         let status = self.status()?;
         let mut by_hooks = Vec::new();
         if !status.staged.is_empty() {
-            let made: HashSet<String> = match base {
-                Some(base) => self.changed_since(base)?,
-                None => path::listed(&self.read_bytes(&[
-                    "ls-tree",
-                    "-r",
-                    "--name-only",
-                    "-z",
-                    "HEAD",
-                ])?),
-            }
-            .into_iter()
-            .collect();
+            let args = ["diff-tree", "-r", "--root", "--no-commit-id", "--name-only", "-z"];
+            let made = self.read_bytes(&[&args[..], &["--no-renames", commit]].concat())?;
+            let made: HashSet<String> = path::listed(&made).into_iter().collect();
             by_hooks.extend(status.staged.iter().filter(|path| made.contains(*path)).cloned());
         }
         if by_hooks.is_empty() {
@@ -160,10 +152,14 @@ impl Git {
             }
         };
         restore("--staged", &by_hooks)?;
-        // Files that are as they were staged: nothing is in them that somebody
-        // else could miss. What a hook has changed itself is left to it.
+        // Files that are as we have staged them: nothing is in them that somebody
+        // could miss.
+        let is_as_staged = |path: &String| {
+            let changed = self.file(path).symlink_metadata().and_then(|file| file.modified()).ok();
+            !status.unstaged.contains(path) && changed <= began
+        };
         let mut as_staged = by_hooks.clone();
-        as_staged.retain(|path| !status.unstaged.contains(path));
+        as_staged.retain(is_as_staged);
         restore("--worktree", &as_staged)?;
         let status = self.status()?;
         Ok(Committed { id: status.head.clone(), by_hooks, status })

@@ -90,11 +90,23 @@ impl Locked<'_> {
     /// said to be done is not done again.
     fn complete(&self, changes: &Changes) -> Result<(), StoreError> {
         self.apply(changes)?;
-        if self.store.durability == Durability::Synced {
+        let durability = self.durability_of(changes);
+        if durability == Durability::Synced {
             // With it the journal's own name, and everything that was renamed.
             files::sync_folder(&self.store.dir)?;
         }
-        self.append(Entry::Done, None)
+        self.append_with(Entry::Done, None, durability)
+    }
+
+    /// A verdict counts, with the state that it leads to. What only tells, or only
+    /// counts on, is on the disk with the next one: a sync takes longer than
+    /// everything else that we do for a task.
+    fn durability_of(&self, changes: &Changes) -> Durability {
+        if changes.tasks.is_empty() && changes.notes.is_empty() {
+            Durability::Fast
+        } else {
+            self.store.durability
+        }
     }
 
     /// What a step does to the files.
@@ -116,7 +128,8 @@ impl Locked<'_> {
         match &changes.state {
             StateChange::Keep => {}
             StateChange::Write(object) => {
-                self.store.replace(&self.store.state_path(), &state::render_object(object))?;
+                let (path, durability) = (self.store.state_path(), self.durability_of(changes));
+                files::write_with(&path, &state::render_object(object), durability)?;
             }
             StateChange::Delete => {
                 files::remove(&self.store.state_path())?;
@@ -218,13 +231,17 @@ impl Locked<'_> {
     }
 
     fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
+        let durability = changes.as_ref().map(|changes| self.durability_of(changes));
+        self.append_with(entry, changes, durability.unwrap_or(Durability::Fast))
+    }
+
+    fn append_with(
+        &self,
+        entry: Entry,
+        changes: Option<Changes>,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
         let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-        // What changes files counts, and that it is done; what only tells is on
-        // the disk with the next one.
-        let durability = match (&entry, &changes) {
-            (Entry::Done, _) | (_, Some(_)) => self.store.durability,
-            _ => Durability::Fast,
-        };
         let begins = matches!(&entry, Entry::Started { plan, .. } if !plan.is_empty());
         let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
         let (path, line) = (self.store.journal_path(), record.render());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Child, committed, nothing_is_left, planned, processes, run, run_command, tree};
-use crate::world::World;
+use crate::world::{World, until};
 
 /// A sequence and a group, with a hook that takes its time.
 const PLAN: &str = "\
@@ -62,6 +62,9 @@ fn cut_the_power(world: &World, run: &mut Child) {
     stop(&all, Signal::STOP);
     stop(&all, Signal::KILL);
     run.wait().expect("it was started");
+    // One that was about to become git may hold what the run has held until it is
+    // gone.
+    until("everything is gone", || processes(world).is_empty());
 }
 
 #[test]
