@@ -29,7 +29,8 @@ const BOUNDS: Bounds = Bounds {
     when_interrupted: WhenInterrupted::Finish,
     terminal: Terminal::Ours,
 };
-/// What may start a hook of the user's, which may ask on the terminal.
+/// Those of what starts hooks of the user's, which may ask on the terminal. Not of
+/// everything: it takes a millisecond.
 const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 /// How often a busy index is tried again.
 const BUSY_TRIES: u32 = 8;
@@ -463,9 +464,13 @@ impl Git {
     /// Runs a command that takes the index lock, again if another process
     /// holds it.
     fn write(&self, args: &[&str], input: &[u8]) -> Result<(), GitError> {
+        let bounds = match args {
+            ["commit", ..] => WITH_HOOKS,
+            _ => BOUNDS,
+        };
         let mut wait = Duration::from_millis(20);
         for attempt in 1.. {
-            let run = process::run(self.command(args), input, WITH_HOOKS);
+            let run = process::run(self.command(args), input, bounds);
             if run.succeeded() {
                 return Ok(());
             }
