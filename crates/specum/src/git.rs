@@ -36,7 +36,8 @@ const BOUNDS: Bounds = Bounds {
     when_interrupted: WhenInterrupted::Finish,
     terminal: Terminal::Ours,
 };
-/// What may start a hook of the user's, which may ask on the terminal.
+/// Those of what starts hooks of the user's, which may ask on the terminal. Not of
+/// everything: it takes a millisecond.
 const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 
 /// specum's own files, which never enter a commit nor `git status`.
@@ -514,9 +515,13 @@ impl Git {
         args: &[A],
         input: &[u8],
     ) -> Result<(), GitError> {
+        let bounds = match args.first() {
+            Some(name) if name.as_ref() == "commit" => WITH_HOOKS,
+            _ => BOUNDS,
+        };
         let mut patience = busy::Patience::default();
         loop {
-            let run = process::run(command(), input, WITH_HOOKS);
+            let run = process::run(command(), input, bounds);
             if run.succeeded() {
                 return Ok(());
             }

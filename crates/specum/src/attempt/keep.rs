@@ -29,7 +29,7 @@ impl Workspace {
         let mut of_attempt = Vec::new();
         let (left, mut in_doubt) = self.left_by(opened)?;
         for path in left {
-            match until.map_or(Whose::Attempts, |until| whose(&git.root.join(&path), until)) {
+            match until.map_or(Whose::Attempts, |until| whose(&git.file(&path), until)) {
                 Whose::Attempts => of_attempt.push(path),
                 Whose::Persons => {}
                 Whose::Unknown => in_doubt.push(path),

@@ -110,7 +110,7 @@ pub(super) fn changed_in(
     let root = &workspace.repository()?.root;
     let plan = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new("."));
     let is_copy = |path: &str| {
-        let (here, there) = (root.join(path), git.root.join(path));
+        let (here, there) = (Git { root: root.clone() }.file(path), git.file(path));
         Path::new(path).starts_with(plan) && content(&here) == content(&there)
     };
     changed.retain(|path| {
@@ -466,7 +466,7 @@ impl Tree {
     fn once_prepared(mut self) -> Result<Tree, RunError> {
         let changed = self.git.changed()?.into_iter();
         let with_content = |path: String| {
-            let content = content(&self.git.root.join(&path));
+            let content = content(&self.git.file(&path));
             (path, content)
         };
         self.prepared = changed.map(with_content).collect();
@@ -482,7 +482,7 @@ impl Tree {
         let mut changed = changed_in(&self.git, &self.base, workspace)?;
         changed.retain(|path| {
             let before = self.prepared.iter().find(|(prepared, _)| prepared == path);
-            before.is_none_or(|(_, before)| *before != content(&self.git.root.join(path)))
+            before.is_none_or(|(_, before)| *before != content(&self.git.file(path)))
         });
         Ok(changed)
     }

@@ -87,9 +87,14 @@ fn command_run(world: &World, agent: &str, args: &[&str]) -> Command {
     command
 }
 
-/// The same, at work.
+/// The same, at work. It hears every signal: whoever started the tests, with
+/// `nohup` perhaps, may have wanted some to be ignored.
 fn at_work(world: &World, agent: &str, args: &[&str]) -> Child {
-    let mut command = command_run(world, agent, args);
+    let run = command_run(world, agent, args);
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,QUIT,TERM");
+    command.arg(run.get_program()).args(run.get_args()).current_dir(&world.root).env_clear();
+    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().expect("the binary starts")
 }
