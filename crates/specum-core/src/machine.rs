@@ -10,7 +10,6 @@ mod mend;
 
 use std::collections::BTreeMap;
 
-use crate::digest::Digest;
 use crate::ledger::{Ledger, OnRecord};
 use crate::line;
 use crate::plan::{self, Readiness, Scope, Unit};
@@ -486,20 +485,19 @@ impl Loop<'_> {
     /// Lets index, total and results follow the file as it will be.
     fn settle(&mut self) {
         let edits = event::edits(&self.effects);
-        let (text, scanned);
+        let text;
         let after = if edits.is_empty() {
-            self.file
+            self.file.clone()
         } else {
-            text = TaskEdit::apply_all(&edits, self.file.text());
-            scanned = TaskFile::scan(&text);
-            &scanned
+            text = TaskEdit::apply_to(&edits, self.file);
+            text.file()
         };
-        let was_reviewed = self.follows || self.state.has_reviewed(self.file.text());
+        let was_reviewed = self.follows || self.state.has_reviewed(self.file);
         let state = &mut self.state;
         state.task_results = std::mem::take(&mut state.task_results)
             .into_iter()
             .filter_map(|(index, result)| {
-                let index = position(after, index, &result.id)?;
+                let index = position(&after, index, &result.id)?;
                 Some((index, result))
             })
             .collect();
@@ -512,7 +510,7 @@ impl Loop<'_> {
             match was_reviewed && !inserts {
                 // It is the digest already.
                 true if edits.is_empty() && !self.follows => {}
-                true => *plan = Digest::of(after.text()).hex(),
+                true => *plan = after.digest().hex(),
                 false => plan.clear(),
             }
         }
@@ -542,7 +540,7 @@ fn position(file: &TaskFile<'_>, index: usize, name: &str) -> Option<usize> {
     if name.is_empty() {
         return (index < file.tasks.len()).then_some(index);
     }
-    file.tasks.iter().position(|task| task.name() == name)
+    file.tasks.iter().position(|task| task.is_named(name))
 }
 
 /// A reason that may stand in a list item: one line, of bounded length, in

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::budget::Budget;
-use crate::digest::Digest;
 pub use crate::owner::{Owner, Process};
+use crate::tasks::TaskFile;
 
 /// The newest format this version writes. A file with a higher
 /// `formatVersion` is read but never overwritten.
@@ -380,9 +380,9 @@ impl State {
     }
 
     /// Whether a plan is as the last review has left it.
-    pub fn has_reviewed(&self, tasks: &[u8]) -> bool {
+    pub fn has_reviewed(&self, file: &TaskFile<'_>) -> bool {
         let plan = self.plan.as_deref().filter(|plan| !plan.is_empty());
-        plan.is_some_and(|plan| plan == Digest::of(tasks).hex())
+        plan.is_some_and(|plan| plan == file.digest().hex())
     }
 
     /// What earlier attempts at a task came to. The name decides, because

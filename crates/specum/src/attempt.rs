@@ -18,7 +18,7 @@ mod review;
 mod tree;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use specum_core::check;
@@ -92,7 +92,7 @@ impl Workspace {
     pub fn refuse_bad_plan(&self) -> Result<(), AttemptError> {
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
-        let file = TaskFile::scan(&tasks);
+        let file = tasks.file();
         if file.tasks.is_empty() {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
         }
@@ -115,7 +115,7 @@ impl Workspace {
         let locked = self.store.lock()?;
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
-        let file = TaskFile::scan(&tasks);
+        let file = tasks.file();
         refuse_mistakes(&file, &self.spec.root)?;
         // What was written last is in the journal, so a broken or missing file is
         // no amnesty for what has failed.
@@ -196,7 +196,7 @@ impl Workspace {
         self.tell(&mut reviewed);
         let unticks: Vec<TaskEdit> = reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
         let View { state, tasks } = reviewed.view;
-        let tasks = tasks.map(|tasks| TaskEdit::apply_all(&unticks, &tasks));
+        let tasks = tasks.map(|tasks| Arc::new(TaskEdit::apply_to(&unticks, &tasks.file())));
         Ok(View { state, tasks })
     }
 

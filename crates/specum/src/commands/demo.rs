@@ -8,7 +8,6 @@ use specum_core::event::Outcome;
 use specum_core::machine::Start;
 use specum_core::run::Patience;
 use specum_core::summary::Summary;
-use specum_core::tasks::TaskFile;
 
 use super::print;
 use crate::attempt::Workspace;
@@ -102,7 +101,7 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
     let mut reporter = report::to_stdout(false);
     let outcome = runner::run(workspace, &options, reporter.as_mut())?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
-    let summary = Summary::of(&workspace.store.read_journal()?, &TaskFile::scan(&tasks));
+    let summary = Summary::of(&workspace.store.read_journal()?, &tasks.file());
     reporter.summary(&workspace.spec.name, &summary);
     Ok(outcome)
 }

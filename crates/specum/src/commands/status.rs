@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         None => None,
     };
     let tasks = store.read_tasks()?.unwrap_or_default();
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let journal = store.read_journal()?;
     let held_by = owner::holder(&store, state.as_ref(), Asker::Person).to_string();
     let told = Told { held_by, summary: Summary::of(&journal, &file) };
