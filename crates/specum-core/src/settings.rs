@@ -45,12 +45,16 @@ pub struct RunSettings {
     pub task_timeout: Option<u64>,
     /// How long it may be silent, in milliseconds.
     pub idle_timeout: Option<u64>,
+    /// How long a check may take, in milliseconds.
+    pub verify_timeout: Option<u64>,
     /// How long all of it may take, in milliseconds.
     pub max_time: Option<u64>,
     /// Most dollars.
     pub max_cost: Option<f64>,
     /// Most tokens.
     pub max_tokens: Option<u64>,
+    /// How many days old logs, and copies of work that was done again, are kept.
+    pub keep_days: Option<u64>,
     /// A shell command that prepares a worktree.
     pub worktree_setup: Option<String>,
 }
@@ -76,7 +80,7 @@ pub struct Problem {
 }
 
 /// Every key a settings file may have.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 17] = [
     "enabled",
     "specs_dirs",
     "max_parallel",
@@ -88,9 +92,11 @@ pub const KEYS: [&str; 15] = [
     "recovery_mode",
     "task_timeout",
     "idle_timeout",
+    "verify_timeout",
     "max_time",
     "max_cost",
     "max_tokens",
+    "keep_days",
     "worktree_setup",
 ];
 
@@ -256,6 +262,7 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         }
         "max_global_iterations" => run.max_global_iterations = Some(count(1_000_000)?),
         "max_tokens" => run.max_tokens = Some(count(u64::MAX)?),
+        "keep_days" => run.keep_days = Some(count(36_500)?),
         "recovery_mode" => {
             run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
         }
@@ -265,6 +272,7 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         }
         "task_timeout" => run.task_timeout = Some(span()?),
         "idle_timeout" => run.idle_timeout = Some(span()?),
+        "verify_timeout" => run.verify_timeout = Some(span()?),
         "max_time" => run.max_time = Some(span()?),
         unknown => return Err(unknown_key(unknown)),
     }

@@ -27,8 +27,10 @@ use specum_core::ledger;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
+use specum_core::settings;
 use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile};
+use specum_core::verify::CheckTime;
 
 pub use self::end::Tried;
 pub use self::error::AttemptError;
@@ -61,6 +63,8 @@ pub struct Workspace {
     others: Vec<PathBuf>,
     /// What reviews of the plan have found, and nobody has told yet.
     news: Mutex<Vec<String>>,
+    /// How long a check may take.
+    pub check_time: CheckTime,
 }
 
 impl Workspace {
@@ -85,7 +89,14 @@ impl Workspace {
         let others = project.specs().into_iter().map(|spec| spec.dir);
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
-        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit, news, others, spec })
+        let (store, check_time) = (Store::of(&spec), CheckTime::new(time_set(project)));
+        Ok(Workspace { store, git, scope, after_commit, news, others, check_time, spec })
+    }
+
+    /// The same for a hook, for which a host does not wait for ever.
+    pub fn in_hook(project: &Project, spec: Spec) -> Result<Workspace, AttemptError> {
+        let check_time = CheckTime::in_hook(time_set(project));
+        Ok(Workspace { check_time, ..Workspace::new(project, spec)? })
     }
 
     /// Refuses a plan that cannot be worked, or that has nothing to be worked.
@@ -288,6 +299,14 @@ impl Workspace {
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
         open_attempt(&journal, &task.key()).ok_or_else(|| AttemptError::NotOpen(task.name()))
     }
+}
+
+/// How long a check may take, if a person has set it. What cannot be read as a
+/// time is refused by `specum run`, and passed over by whoever cannot refuse.
+fn time_set(project: &Project) -> Option<u64> {
+    let typed = std::env::var("SPECUM_VERIFY_TIMEOUT").ok();
+    let typed = typed.and_then(|time| settings::duration(&time)).filter(|millis| *millis > 0);
+    typed.or(project.settings.run.verify_timeout)
 }
 
 /// Two tasks that cannot be told apart cannot be worked, and a check that cannot

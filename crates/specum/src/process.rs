@@ -5,6 +5,7 @@
 //! and a pipe that some descendant holds open is not waited for.
 
 mod family;
+mod log;
 mod stream;
 
 use std::cell::RefCell;
@@ -28,6 +29,7 @@ pub use self::family::{
     MARK, WhenInterrupted, begin_run, clean_up_when_interrupted, end_everything, end_survivors,
     remove_when_interrupted, tell_when_interrupted,
 };
+pub use self::log::Log;
 pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
 /// How much of a check's output is kept: its end.

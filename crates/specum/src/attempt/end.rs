@@ -9,7 +9,7 @@ use specum_core::machine::Event;
 use specum_core::tasks;
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
-use super::judge::{By, Judged, KEPT_EVIDENCE, evidence, question, run_check};
+use super::judge::{By, Judged, KEPT_EVIDENCE, evidence, question};
 use super::review::{review, without_ticks};
 use super::{AttemptError, Opened, Workspace};
 use crate::git;
@@ -61,7 +61,7 @@ impl Workspace {
         root: &Path,
         changed: &[String],
     ) -> Result<Tried, AttemptError> {
-        let check = run_check(self.check_of(opened)?.as_ref(), root);
+        let check = self.run_check(self.check_of(opened)?.as_ref(), root);
         let files = self.in_repository(opened.fields().files);
         // What would not come along is not dropped in silence.
         let left = changed.iter().filter(|path| !git::can_be_committed(path)).cloned().collect();

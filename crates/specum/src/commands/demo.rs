@@ -97,6 +97,7 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
         take_over: false,
         allow_dirty: false,
         worktree_setup: None,
+        keep_days: None,
     };
     let mut reporter = report::to_stdout(false);
     let outcome = runner::run(workspace, &options, reporter.as_mut())?;

@@ -11,6 +11,7 @@ use specum_core::run::Patience;
 use specum_core::settings::{self, RunSettings};
 use specum_core::summary::Summary;
 use specum_core::tasks::{self, Check, Command, Lookup, Task, TaskFile, short_title};
+use specum_core::verify::CheckTime;
 
 use super::check::counted_check;
 use super::{
@@ -73,6 +74,10 @@ pub(super) struct Args {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", env = "SPECUM_IDLE_TIMEOUT", value_parser = time)]
     idle_timeout: Option<u64>,
+    /// How long a task's check may take, all its commands together
+    /// [default: 30m]
+    #[arg(long, value_name = "TIME", env = "SPECUM_VERIFY_TIMEOUT", value_parser = time)]
+    verify_timeout: Option<u64>,
     /// How long all of it may take, over all runs of the loop
     #[arg(long, value_name = "TIME", env = "SPECUM_MAX_TIME", value_parser = time)]
     max_time: Option<u64>,
@@ -140,6 +145,9 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     workspace.refuse_bad_plan()?;
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
+    if args.verify_timeout.is_some() {
+        workspace.check_time = CheckTime::new(args.verify_timeout);
+    }
     workspace.scope.only = chosen(&workspace, &args.only)?;
     warn_of_misspelt_variables();
     warn_of_settings(&project);
@@ -214,6 +222,7 @@ fn options(args: &Args, typed: Typed, settings: &RunSettings) -> anyhow::Result<
         take_over: args.take_over,
         allow_dirty: args.allow_dirty,
         worktree_setup: settings.worktree_setup.clone(),
+        keep_days: settings.keep_days,
     })
 }
 

@@ -9,9 +9,9 @@ use std::fs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Zoned;
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
+use jiff::Zoned;
 use specum_core::agent::{Reset, Trouble};
 use specum_core::budget::{Budget, Charge};
 use specum_core::event::{Outcome, RunEvent};
@@ -129,9 +129,11 @@ impl<'a> Dispatcher<'a> {
                 self.running.insert(slot, handle);
             }
             Message::Printed { slot } => self.run.printed(slot, now),
-            Message::Said { slot, task, sign } => {
-                self.run.said(slot, &sign, now);
-                self.reporter.event(&RunEvent::Agent { task, sign });
+            Message::Said { slot, task, signs } => {
+                for sign in signs {
+                    self.run.said(slot, &sign, now);
+                    self.reporter.event(&RunEvent::Agent { task: task.clone(), sign });
+                }
             }
             Message::Answered { slot } => self.run.answered(slot),
             Message::Ended(ended) => self.ended(*ended)?,

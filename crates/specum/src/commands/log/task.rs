@@ -215,6 +215,12 @@ impl Reading {
     fn show(&mut self) -> anyhow::Result<()> {
         let mut piece = vec![0; 64 * 1024];
         let mut out = io::stdout().lock();
+        // Of a long one the middle is left out, and what follows moves up.
+        let length = self.file.metadata()?.len();
+        if self.file.stream_position()? > length {
+            self.file.seek(SeekFrom::Start(length.saturating_sub(SHOWN)))?;
+            out.write_all(b"\n(some of it is left out)\n")?;
+        }
         loop {
             let length = self.file.read(&mut piece)?;
             if length == 0 {
