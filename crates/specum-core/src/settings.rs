@@ -37,7 +37,7 @@ pub struct RunSettings {
     pub model: Option<String>,
     /// Attempts for each task.
     pub max_task_iterations: Option<u64>,
-    /// Iteration at which the loop stops.
+    /// Attempts for the whole loop.
     pub max_global_iterations: Option<u64>,
     /// Whether a task that keeps failing gets a fix task.
     pub recovery_mode: Option<bool>,

@@ -385,6 +385,14 @@ impl State {
         plan.is_some_and(|plan| plan == file.digest().hex())
     }
 
+    /// How many attempts the loop may still make.
+    pub fn attempts_left(&self) -> u64 {
+        // The iteration is the number of the next one. A loop of another program ends
+        // at the last one, as it does there.
+        let end = self.max_global_iterations + u64::from(self.plan.is_some());
+        end.saturating_sub(self.global_iteration)
+    }
+
     /// What earlier attempts at a task came to. The name decides, because
     /// positions shift; a result without one is taken by its position.
     pub fn result_of(&self, index: usize, name: &str) -> Option<&TaskResult> {

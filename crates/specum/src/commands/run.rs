@@ -59,8 +59,8 @@ pub(super) struct Args {
     /// Attempts for each task [default: 5]
     #[arg(long, value_name = "N", env = "SPECUM_MAX_TASK_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
-    /// Iteration at which the loop stops; every attempt is one [default: tasks ×
-    /// attempts × 2, at least 100]
+    /// Attempts for the whole loop, failed ones too [default: tasks × attempts ×
+    /// 2, at least 100]
     #[arg(long, value_name = "N", env = "SPECUM_MAX_GLOBAL_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_global_iterations: Option<u64>,
     /// Give a task that keeps failing a fix task instead of stopping

@@ -110,7 +110,7 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
                         // Behind the last one no other is made.
                         state.task_iteration.min(state.max_task_iterations),
                         state.max_task_iterations,
-                        state.global_iteration,
+                        state.global_iteration.min(state.max_global_iterations),
                         state.max_global_iterations
                     ),
                 );

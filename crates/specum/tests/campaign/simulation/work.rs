@@ -118,8 +118,8 @@ impl World {
             wait => return Ok(Next::Wait(wait)),
         };
         promise!(
-            unit.tasks().len() as u64 <= state.max_global_iterations - state.global_iteration,
-            "more attempts are begun than there are iterations left"
+            unit.tasks().len() as u64 <= state.attempts_left(),
+            "more attempts are begun than are left"
         );
         self.open_unit(&state, &file, &unit)
     }
