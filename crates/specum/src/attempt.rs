@@ -7,6 +7,7 @@
 //! records and the writes, never while a check or git runs.
 
 mod commit;
+mod digests;
 mod elsewhere;
 mod end;
 mod error;
@@ -32,6 +33,7 @@ use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile};
 use specum_core::verify::CheckTime;
 
+use self::digests::Digests;
 pub use self::end::Tried;
 pub use self::error::AttemptError;
 pub use self::history::{Delegation, History, Launched, open_attempt, pending};
@@ -65,6 +67,8 @@ pub struct Workspace {
     news: Mutex<Vec<String>>,
     /// How long a check may take.
     pub check_time: CheckTime,
+    /// What is known of files that are not committed.
+    digests: Digests,
 }
 
 impl Workspace {
@@ -90,7 +94,8 @@ impl Workspace {
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
         let (store, check_time) = (Store::of(&spec), CheckTime::new(time_set(project)));
-        Ok(Workspace { store, git, scope, after_commit, news, others, check_time, spec })
+        let digests = Digests::default();
+        Ok(Workspace { store, git, scope, after_commit, news, others, check_time, digests, spec })
     }
 
     /// The same for a hook, for which a host does not wait for ever.

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getppid, kill_process, kill_process_group};
@@ -52,6 +53,14 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
 /// Tells a file from another one that has taken its name.
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.ino()
+}
+
+/// When a file, or what the system knows of it, was last changed: nobody can set
+/// that.
+pub(crate) fn changed(file: &Metadata) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(file.ctime()).ok()?);
+    let more = Duration::from_nanos(u64::try_from(file.ctime_nsec()).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(seconds)?.checked_add(more)
 }
 
 /// A command and what it starts can be ended together.

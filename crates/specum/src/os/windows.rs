@@ -9,6 +9,7 @@ use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::SystemTime;
 
 use super::{Ended, Strength};
 
@@ -41,6 +42,10 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
 
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.creation_time()
+}
+
+pub(crate) fn changed(_file: &Metadata) -> Option<SystemTime> {
+    None
 }
 
 pub(crate) fn in_a_group_of_its_own(_command: &mut Command) {}
