@@ -76,7 +76,7 @@ fn keeps_what_is_not_ours(before: &Map<String, Value>, after: &Map<String, Value
 fn the_loop_goes_on(state: &State) {
     let file = TaskFile::scan(PLAN);
     let fail = |index| Event::Fail { index, reason: "it does not work".into() };
-    let charge = Charge { tokens: Some(u64::MAX), cost: Some(1e308), estimated: false };
+    let charge = Charge { tokens: Some(u64::MAX), cost: Some(1e308), ..Charge::default() };
     let events = [
         Event::Start(Start::default()),
         Event::Open(vec![1, 2]),

@@ -22,7 +22,7 @@ pub struct Budget {
     /// Longest time of work, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_millis: Option<u64>,
-    /// The iteration at which the loop stops, if a person has chosen it.
+    /// Attempts for the whole loop, if a person has chosen them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u64>,
     /// Tokens used.
@@ -34,6 +34,9 @@ pub struct Budget {
     /// Whether some of it is an estimate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
+    /// Whether an agent has named no price for what it used.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unpriced: bool,
     /// The most tokens that one start of an agent used.
     pub dearest_tokens: u64,
     /// The most dollars that one start of an agent cost.
@@ -49,6 +52,8 @@ pub struct Charge {
     pub cost: Option<f64>,
     /// Whether the agent did not get to say so.
     pub estimated: bool,
+    /// Whether it has used tokens and names no price, although it could.
+    pub unpriced: bool,
 }
 
 impl Budget {
@@ -63,7 +68,17 @@ impl Budget {
             tokens: measures.tokens.then(|| known.tokens.max(least_tokens)),
             cost: measures.cost.then(|| amount(known.cost).max(least_cost)),
             estimated,
+            unpriced: measures.cost && !broke_off && known.tokens > 0 && amount(known.cost) == 0.0,
         }
+    }
+
+    /// Takes a cap in dollars over from whoever starts the loop. One that is higher
+    /// lets an agent that has named no price try again.
+    pub fn allow_cost(&mut self, cap: Option<f64>) {
+        if cap > self.max_cost {
+            self.unpriced = false;
+        }
+        self.max_cost = cap.or(self.max_cost);
     }
 
     /// Adds a charge.
@@ -73,6 +88,7 @@ impl Budget {
         // JSON has no infinity: a sum beyond all numbers could not be read again.
         self.cost = (self.cost + cost).min(f64::MAX);
         self.estimated |= charge.estimated;
+        self.unpriced |= charge.unpriced;
         if !charge.estimated {
             self.dearest_tokens = self.dearest_tokens.max(tokens);
             self.dearest_cost = self.dearest_cost.max(cost);
@@ -95,6 +111,11 @@ impl Budget {
         }
         if let Some(cap) = self.max_cost.filter(|cap| cost >= *cap) {
             return Some(format!("${cost:.2} of ${cap:.2} are spent (--max-cost)"));
+        }
+        if self.max_cost.is_some() && self.unpriced {
+            let why = "an agent has used tokens and named no price, so --max-cost cannot bind; \
+                       --max-tokens does";
+            return Some(why.to_owned());
         }
         None
     }
@@ -134,9 +155,11 @@ mod tests {
             budget.spend(&charge);
         }
         let lost = budget.charge(BOTH, None, true);
-        assert_eq!(lost, Charge { tokens: Some(100), cost: Some(0.75), estimated: true });
+        let expected =
+            Charge { tokens: Some(100), cost: Some(0.75), estimated: true, unpriced: false };
+        assert_eq!(lost, expected);
         let partly = budget.charge(BOTH, Some(used(300, 0.1)), true);
-        assert_eq!(partly, Charge { tokens: Some(300), cost: Some(0.75), estimated: true });
+        assert_eq!(partly, Charge { tokens: Some(300), ..expected });
         budget.spend(&partly);
         assert!(budget.estimated);
         assert_eq!(budget.dearest_tokens, 100, "an estimate is no yardstick for the next");
@@ -173,10 +196,33 @@ mod tests {
     }
 
     #[test]
+    fn finding_50_tokens_without_a_price_reach_a_cap_in_dollars() {
+        for cost in [None, Some(0.0), Some(f64::NAN)] {
+            let mut budget = Budget { max_cost: Some(1.0), ..Budget::default() };
+            let report = Usage { tokens: 10, cost };
+            let charge = budget.charge(BOTH, Some(report), false);
+            budget.spend(&charge);
+            let why = budget.spent(&[]).unwrap();
+            assert!(why.contains("--max-cost cannot bind"), "{why}");
+            budget.allow_cost(Some(1.0));
+            assert!(budget.spent(&[]).is_some(), "a script starts it again");
+            budget.allow_cost(Some(2.0));
+            assert_eq!(budget.spent(&[]), None);
+            budget.spend(&charge);
+            budget.max_cost = None;
+            assert_eq!(budget.spent(&[]), None, "nobody has asked for the price");
+        }
+        let budget = Budget { max_cost: Some(1.0), ..Budget::default() };
+        let nothing = budget.charge(BOTH, Some(Usage::default()), false);
+        let broke_off = budget.charge(BOTH, Some(Usage { tokens: 10, cost: None }), true);
+        assert!(!nothing.unpriced && !broke_off.unpriced, "it is charged like the dearest");
+    }
+
+    #[test]
     fn prices_that_are_no_numbers_change_nothing() {
         let mut budget = Budget { max_cost: Some(1.0), ..Budget::default() };
         for cost in [f64::NAN, f64::INFINITY, -5.0] {
-            let charge = budget.charge(BOTH, Some(used(u64::MAX, cost)), false);
+            let charge = budget.charge(BOTH, Some(used(0, cost)), false);
             budget.spend(&charge);
             assert_eq!(budget.cost, 0.0);
             assert_eq!(budget.exhausted(&[used(0, cost)], 0), None);

@@ -16,7 +16,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
 use crate::journal::{Entry, Record};
 use crate::line;
 use crate::state::State;
@@ -259,10 +258,10 @@ impl Review {
 
     /// Notes in the state whether somebody has to look at this plan again, once
     /// the edits are on record.
-    pub fn note_in(&self, state: &mut State, tasks: &[u8]) {
+    pub fn note_in(&self, state: &mut State, file: &TaskFile<'_>) {
         if let Some(plan) = &mut state.plan {
             let is_settled = self.unproved.is_empty() && !self.has_doubles;
-            *plan = if is_settled { Digest::of(tasks).hex() } else { String::new() };
+            *plan = if is_settled { file.digest().hex() } else { String::new() };
         }
     }
 

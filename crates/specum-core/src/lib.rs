@@ -39,6 +39,7 @@ pub mod owner;
 pub mod plan;
 pub mod progress;
 pub mod prompt;
+pub mod retention;
 pub mod run;
 pub mod settings;
 pub mod state;

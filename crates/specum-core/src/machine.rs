@@ -10,7 +10,6 @@ mod mend;
 
 use std::collections::BTreeMap;
 
-use crate::digest::Digest;
 use crate::ledger::{Ledger, OnRecord};
 use crate::line;
 use crate::plan::{self, Readiness, Scope, Unit};
@@ -63,10 +62,10 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -
         Unit::Complete => nothing_due(state, file, scope, ledger),
         _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
         _ if state.awaiting_approval => Due::Paused(state.paused_for.clone()),
-        _ if state.global_iteration >= state.max_global_iterations => Due::Capped,
+        _ if state.attempts_left() == 0 => Due::Capped,
         unit => match state.budget.exhausted(&[], 0) {
             Some(why) => Due::Spent(why),
-            None => Due::Work(within(unit, state.max_global_iterations - state.global_iteration)),
+            None => Due::Work(within(unit, state.attempts_left())),
         },
     }
 }
@@ -110,7 +109,7 @@ fn is_under_way(state: &State, group: &ParallelGroup, file: &TaskFile<'_>) -> bo
     })
 }
 
-/// As much of a unit as there are iterations left for: each task is one.
+/// As much of a unit as there are attempts left for: each task is one.
 fn within(unit: Unit, left: u64) -> Unit {
     match (unit, usize::try_from(left)) {
         (Unit::Parallel(tasks), Ok(1)) => Unit::Sequential(tasks[0]),
@@ -208,7 +207,7 @@ impl Loop<'_> {
         let total = self.file.tasks.len();
         let cap = state.max_global_iterations;
         let chosen = state.budget.max_iterations == Some(cap);
-        let spent = state.global_iteration >= cap;
+        let spent = state.attempts_left() == 0;
         let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
         state.plan.get_or_insert_default();
@@ -221,7 +220,7 @@ impl Loop<'_> {
         let budget = &mut state.budget;
         budget.max_iterations = start.max_global_iterations.or(budget.max_iterations);
         budget.max_tokens = start.max_tokens.or(budget.max_tokens);
-        budget.max_cost = start.max_cost.or(budget.max_cost);
+        budget.allow_cost(start.max_cost);
         budget.max_millis = start.max_millis.or(budget.max_millis);
         let room = State::default_global_cap(total, state.max_task_iterations);
         state.max_global_iterations = match start.max_global_iterations {
@@ -231,7 +230,7 @@ impl Loop<'_> {
             None if by_run && (spent || chosen) => cap,
             // Counters are never set back, so that starting again cannot hide
             // how often something failed; a spent cap is moved on instead.
-            None if spent => (state.global_iteration + room).min(state::MAX_COUNT),
+            None if spent => (state.global_iteration - 1 + room).min(state::MAX_COUNT),
             None => cap.max(room),
         };
         Goes::On
@@ -486,20 +485,19 @@ impl Loop<'_> {
     /// Lets index, total and results follow the file as it will be.
     fn settle(&mut self) {
         let edits = event::edits(&self.effects);
-        let (text, scanned);
+        let text;
         let after = if edits.is_empty() {
-            self.file
+            self.file.clone()
         } else {
-            text = TaskEdit::apply_all(&edits, self.file.text());
-            scanned = TaskFile::scan(&text);
-            &scanned
+            text = TaskEdit::apply_to(&edits, self.file);
+            text.file()
         };
-        let was_reviewed = self.follows || self.state.has_reviewed(self.file.text());
+        let was_reviewed = self.follows || self.state.has_reviewed(self.file);
         let state = &mut self.state;
         state.task_results = std::mem::take(&mut state.task_results)
             .into_iter()
             .filter_map(|(index, result)| {
-                let index = position(after, index, &result.id)?;
+                let index = position(&after, index, &result.id)?;
                 Some((index, result))
             })
             .collect();
@@ -512,7 +510,7 @@ impl Loop<'_> {
             match was_reviewed && !inserts {
                 // It is the digest already.
                 true if edits.is_empty() && !self.follows => {}
-                true => *plan = Digest::of(after.text()).hex(),
+                true => *plan = after.digest().hex(),
                 false => plan.clear(),
             }
         }
@@ -542,7 +540,7 @@ fn position(file: &TaskFile<'_>, index: usize, name: &str) -> Option<usize> {
     if name.is_empty() {
         return (index < file.tasks.len()).then_some(index);
     }
-    file.tasks.iter().position(|task| task.name() == name)
+    file.tasks.iter().position(|task| task.is_named(name))
 }
 
 /// A reason that may stand in a list item: one line, of bounded length, in

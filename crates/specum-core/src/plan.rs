@@ -3,6 +3,8 @@
 //! The order is the order of the file, with one exception: a task that has an
 //! open fix task waits for it, although the fix stands behind it.
 
+use std::collections::HashMap;
+
 use crate::tasks::{Mode, Task, TaskFile};
 
 /// How many tasks of a parallel group run at once unless the user says
@@ -50,7 +52,7 @@ impl Scope {
 
     /// Whether a task is among those that are to be worked.
     pub fn holds(&self, task: &Task) -> bool {
-        self.only.is_empty() || self.only.contains(&task.name())
+        self.only.is_empty() || self.only.iter().any(|name| task.is_named(name))
     }
 }
 
@@ -67,13 +69,43 @@ pub enum Readiness {
 
 /// The next unit of work, and why some of it may not be what the plan says.
 pub fn next(file: &TaskFile<'_>, scope: &Scope, how: impl Fn(&Task) -> Readiness) -> Unit {
+    let fixes = Fixes::of(&file.tasks);
     let is_ready = |task: &Task| how(task) != Readiness::Waits;
     let asked_for = |task: &Task| scope.holds(task) && is_ready(task);
-    let Some(index) = first(&file.tasks, asked_for, is_ready) else { return Unit::Complete };
+    let index = first(&file.tasks, &fixes, asked_for, is_ready);
+    index.map_or(Unit::Complete, |index| unit(file, &fixes, index, scope, how))
+}
+
+/// Every unit of work in its order, as if each of them passed.
+pub fn order(file: &TaskFile<'_>, scope: &Scope) -> Vec<Unit> {
+    let fixes = Fixes::of(&file.tasks);
+    let mut units = Vec::new();
+    let mut left = file.clone();
+    // Whatever is before is done or not asked for, and stays so.
+    let mut from = 0;
+    loop {
+        let is_open = |task: &Task| !task.done && scope.holds(task);
+        let Some(at) = left.tasks[from..].iter().position(is_open) else { return units };
+        from += at;
+        let index = fixes.last_of(&left.tasks, from);
+        let unit = unit(&left, &fixes, index, scope, |_| Readiness::Ready);
+        unit.tasks().iter().for_each(|&index| left.tasks[index].done = true);
+        units.push(unit);
+    }
+}
+
+/// The unit that begins with a task.
+fn unit(
+    file: &TaskFile<'_>,
+    fixes: &Fixes<'_>,
+    index: usize,
+    scope: &Scope,
+    how: impl Fn(&Task) -> Readiness,
+) -> Unit {
     match file.tasks[index].mode() {
         Mode::Verify => Unit::Verify(index),
         Mode::Sequential => Unit::Sequential(index),
-        Mode::Parallel => match group(file, index, scope, how) {
+        Mode::Parallel => match group(file, fixes, index, scope, how) {
             alone if alone.len() < 2 => Unit::Sequential(index),
             group => Unit::Parallel(group),
         },
@@ -82,45 +114,62 @@ pub fn next(file: &TaskFile<'_>, scope: &Scope, how: impl Fn(&Task) -> Readiness
 
 /// The index of the next task: the first open one, or the fix it waits for.
 pub fn current(tasks: &[Task]) -> Option<usize> {
-    first(tasks, |_| true, |_| true)
+    first(tasks, &Fixes::of(tasks), |_| true, |_| true)
 }
 
 /// The first task that is asked for, or the fix it waits for. Where that is not
 /// ready, the task is passed over.
 fn first(
     tasks: &[Task],
+    fixes: &Fixes<'_>,
     asked_for: impl Fn(&Task) -> bool,
     is_ready: impl Fn(&Task) -> bool,
 ) -> Option<usize> {
     let open = tasks.iter().filter(|task| !task.done && asked_for(task));
-    let mut due = open.map(|task| last_fix_of(tasks, task.index));
+    let mut due = open.map(|task| fixes.last_of(tasks, task.index));
     due.find(|&index| is_ready(&tasks[index]))
 }
 
-/// A task, or the open fix that it waits for, or the fix of that.
-fn last_fix_of(tasks: &[Task], mut index: usize) -> usize {
-    let mut seen = vec![index];
-    while let Some(fix) = open_fix_of(tasks, &tasks[index]) {
-        // Two tasks that claim to fix each other: whichever, but not for ever.
-        if seen.contains(&fix) {
-            break;
-        }
-        seen.push(fix);
-        index = fix;
-    }
-    index
-}
+/// The fixes of each task, by its id, in the order of the file.
+struct Fixes<'t>(HashMap<&'t str, Vec<usize>>);
 
-fn open_fix_of(tasks: &[Task], task: &Task) -> Option<usize> {
-    let id = task.id.as_deref()?;
-    let fix = tasks.iter().find(|other| !other.done && other.fixes() == Some(id))?;
-    (fix.index != task.index).then_some(fix.index)
+impl<'t> Fixes<'t> {
+    fn of(tasks: &'t [Task]) -> Fixes<'t> {
+        let mut fixes: HashMap<&str, Vec<usize>> = HashMap::new();
+        for task in tasks {
+            if let Some(id) = task.fixes() {
+                fixes.entry(id).or_default().push(task.index);
+            }
+        }
+        Fixes(fixes)
+    }
+
+    /// A task, or the open fix that it waits for, or the fix of that.
+    fn last_of(&self, tasks: &[Task], mut index: usize) -> usize {
+        let mut seen = vec![index];
+        while let Some(fix) = self.open_of(tasks, &tasks[index]) {
+            // Two tasks that claim to fix each other: whichever, but not for ever.
+            if seen.contains(&fix) {
+                break;
+            }
+            seen.push(fix);
+            index = fix;
+        }
+        index
+    }
+
+    fn open_of(&self, tasks: &[Task], task: &Task) -> Option<usize> {
+        let fixes = self.0.get(task.id.as_deref()?)?;
+        let fix = *fixes.iter().find(|&&fix| !tasks[fix].done)?;
+        (fix != task.index).then_some(fix)
+    }
 }
 
 /// The open `[P]` tasks that follow one another from `start`, in one phase and
 /// without a file in common.
 fn group(
     file: &TaskFile<'_>,
+    fixes: &Fixes<'_>,
     start: usize,
     scope: &Scope,
     how: impl Fn(&Task) -> Readiness,
@@ -139,7 +188,7 @@ fn group(
         {
             continue;
         }
-        let waits = open_fix_of(&file.tasks, task).is_some();
+        let waits = fixes.open_of(&file.tasks, task).is_some();
         let files = file.fields(task).files;
         let shared = files.iter().any(|path| taken.contains(path));
         if group.len() == scope.max_parallel
@@ -165,6 +214,41 @@ mod tests {
         next(&TaskFile::scan(text.as_bytes()), &Scope::all(DEFAULT_MAX_PARALLEL), |_| {
             Readiness::Ready
         })
+    }
+
+    /// What [`order`] promises, one tick after the other.
+    fn worked(text: &str, scope: &Scope) -> Vec<Unit> {
+        let mut file = TaskFile::scan(text.as_bytes());
+        let mut units = Vec::new();
+        loop {
+            match next(&file, scope, |_| Readiness::Ready) {
+                Unit::Complete => return units,
+                unit => {
+                    unit.tasks().iter().for_each(|&index| file.tasks[index].done = true);
+                    units.push(unit);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn finding_53_the_order_of_a_plan_takes_one_scan() {
+        let tasks = (1..=2_000).map(|n| match n % 5 {
+            0 => format!("- [ ] 1.{n} [VERIFY] look\n"),
+            1 => format!("- [ ] 1.{n} [P] one\n  - **Files**: {}\n", n % 7),
+            2 => format!("- [ ] 1.{n} [P] two\n  - **Files**: {}\n", n % 3),
+            3 => format!("- [x] 1.{n} [P] done\n"),
+            _ => format!("- [ ] 1.{n} [FIX 1.{}] fix\n", n - 3),
+        });
+        let text: String = tasks.collect();
+        let before = crate::tasks::scans();
+        let file = TaskFile::scan(text.as_bytes());
+        let only = Scope { max_parallel: 2, only: vec!["1.2".into(), "1.15".into()] };
+        for scope in [Scope::all(3), only] {
+            assert_eq!(order(&file, &scope), worked(&text, &scope));
+        }
+        // One for each of the two by hand.
+        assert_eq!(crate::tasks::scans() - before, 1 + 2);
     }
 
     #[test]

@@ -38,6 +38,23 @@ pub struct Patience {
     pub idle: Millis,
 }
 
+/// The time by which waits begin and end: whichever of two clocks gets there
+/// first. A steady one stands still while the machine sleeps, and the one on the
+/// wall may be set back.
+#[derive(Debug, Default)]
+pub struct WaitClock {
+    /// How far the clock on the wall has been ahead of the steady one.
+    ahead: Millis,
+}
+
+impl WaitClock {
+    /// The time, when both clocks have gone so far since the run began.
+    pub fn now(&mut self, steady: Millis, wall: Millis) -> Millis {
+        self.ahead = self.ahead.max(wall.saturating_sub(steady));
+        steady.saturating_add(self.ahead)
+    }
+}
+
 /// Which of the running attempts: its place in the unit of work.
 pub type Slot = usize;
 
@@ -346,6 +363,27 @@ mod tests {
         let wait = Choice::Wait { agent: 0, until: 9_000, why: "429".into() };
         assert_eq!(run.choose(1_000), wait);
         assert_eq!(run.choose(9_000), Choice::Use(0));
+    }
+
+    #[test]
+    fn finding_52_a_wait_ends_by_whichever_clock_gets_there() {
+        const HOUR: Millis = 3_600_000;
+        let mut run = run(&["claude"]);
+        let mut clock = WaitClock::default();
+        let limited = |run: &mut Run, now: Millis| {
+            run.started(0, 0, now);
+            run.ended(0, &limit(), false, Some(now + HOUR), now);
+        };
+        limited(&mut run, clock.now(10, 12));
+        assert!(matches!(run.choose(clock.now(20, 22)), Choice::Wait { .. }));
+        // The machine has slept.
+        let now = clock.now(30, 2 * HOUR);
+        assert_eq!(run.choose(now), Choice::Use(0));
+        // The next wait is as long as it is named, by both of them.
+        limited(&mut run, now);
+        assert!(matches!(run.choose(clock.now(40, 2 * HOUR + 10)), Choice::Wait { .. }));
+        assert!(matches!(run.choose(clock.now(50, 0)), Choice::Wait { .. }), "set back");
+        assert_eq!(run.choose(clock.now(HOUR + 30, 0)), Choice::Use(0));
     }
 
     #[test]

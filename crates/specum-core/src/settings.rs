@@ -37,7 +37,7 @@ pub struct RunSettings {
     pub model: Option<String>,
     /// Attempts for each task.
     pub max_task_iterations: Option<u64>,
-    /// Iteration at which the loop stops.
+    /// Attempts for the whole loop.
     pub max_global_iterations: Option<u64>,
     /// Whether a task that keeps failing gets a fix task.
     pub recovery_mode: Option<bool>,
@@ -45,12 +45,16 @@ pub struct RunSettings {
     pub task_timeout: Option<u64>,
     /// How long it may be silent, in milliseconds.
     pub idle_timeout: Option<u64>,
+    /// How long a check may take, in milliseconds.
+    pub verify_timeout: Option<u64>,
     /// How long all of it may take, in milliseconds.
     pub max_time: Option<u64>,
     /// Most dollars.
     pub max_cost: Option<f64>,
     /// Most tokens.
     pub max_tokens: Option<u64>,
+    /// How many days old logs, and copies of work that was done again, are kept.
+    pub keep_days: Option<u64>,
     /// A shell command that prepares a worktree.
     pub worktree_setup: Option<String>,
     /// Whether an agent may change what git starts, such as its hooks.
@@ -78,7 +82,7 @@ pub struct Problem {
 }
 
 /// Every key a settings file may have.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 18] = [
     "enabled",
     "specs_dirs",
     "max_parallel",
@@ -90,9 +94,11 @@ pub const KEYS: [&str; 16] = [
     "recovery_mode",
     "task_timeout",
     "idle_timeout",
+    "verify_timeout",
     "max_time",
     "max_cost",
     "max_tokens",
+    "keep_days",
     "worktree_setup",
     "accept_git_changes",
 ];
@@ -262,6 +268,7 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         "accept_git_changes" => {
             run.accept_git_changes = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
         }
+        "keep_days" => run.keep_days = Some(count(36_500)?),
         "recovery_mode" => {
             run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
         }
@@ -271,6 +278,7 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         }
         "task_timeout" => run.task_timeout = Some(span()?),
         "idle_timeout" => run.idle_timeout = Some(span()?),
+        "verify_timeout" => run.verify_timeout = Some(span()?),
         "max_time" => run.max_time = Some(span()?),
         unknown => return Err(unknown_key(unknown)),
     }

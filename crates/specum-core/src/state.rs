@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::budget::Budget;
-use crate::digest::Digest;
 pub use crate::owner::{Owner, Process};
+use crate::tasks::TaskFile;
 
 /// The newest format this version writes. A file with a higher
 /// `formatVersion` is read but never overwritten.
@@ -380,9 +380,17 @@ impl State {
     }
 
     /// Whether a plan is as the last review has left it.
-    pub fn has_reviewed(&self, tasks: &[u8]) -> bool {
+    pub fn has_reviewed(&self, file: &TaskFile<'_>) -> bool {
         let plan = self.plan.as_deref().filter(|plan| !plan.is_empty());
-        plan.is_some_and(|plan| plan == Digest::of(tasks).hex())
+        plan.is_some_and(|plan| plan == file.digest().hex())
+    }
+
+    /// How many attempts the loop may still make.
+    pub fn attempts_left(&self) -> u64 {
+        // The iteration is the number of the next one. A loop of another program ends
+        // at the last one, as it does there.
+        let end = self.max_global_iterations + u64::from(self.plan.is_some());
+        end.saturating_sub(self.global_iteration)
     }
 
     /// What earlier attempts at a task came to. The name decides, because

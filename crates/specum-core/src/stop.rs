@@ -121,9 +121,7 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     let total = state.total_tasks.or(scene.tasks.map(|file| file.tasks.len())).unwrap_or(0);
     let by_index = state.task_index < total;
     let all_ticked = scene.tasks.is_some_and(|file| !file.tasks.is_empty()) && !any_open;
-    if (any_open || (by_index && !all_ticked))
-        && state.global_iteration >= state.max_global_iterations
-    {
+    if (any_open || (by_index && !all_ticked)) && state.attempts_left() == 0 {
         return scene.capped(state);
     }
     if state.awaiting_approval {
@@ -238,8 +236,7 @@ impl Scene<'_> {
     fn beside_the_ralph_loop(&self, state: &State) -> Decision {
         let said = self.last_message.unwrap_or_default();
         let has_promised = claim::promises(said);
-        let waits =
-            state.awaiting_approval || state.global_iteration >= state.max_global_iterations;
+        let waits = state.awaiting_approval || state.attempts_left() == 0;
         let any_open = self.tasks.is_some_and(|file| file.open().next().is_some());
         if !(has_promised || claim::claims(said, claim::ALL_TASKS_COMPLETE))
             || !any_open

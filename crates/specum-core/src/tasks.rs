@@ -14,22 +14,31 @@ mod fields;
 mod scan;
 mod shell;
 mod spans;
+mod text;
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::{Arc, OnceLock};
 
 pub use command::{Check, Command, Lookup, Program, Shell, joined, shown};
 pub use edit::{Patch, TaskEdit, apply};
 pub use expect::Expectation;
 pub use fields::Fields;
+pub use text::TaskText;
 
 use crate::digest::Digest;
 use crate::line;
 
-/// A scanned task file.
+/// A scanned task file. A copy shares what was found.
 #[derive(Debug, Clone)]
 pub struct TaskFile<'a> {
     text: &'a [u8],
+    scanned: Arc<Scanned>,
+}
+
+/// What was found in a task file.
+#[derive(Debug, Clone)]
+pub struct Scanned {
     /// The tasks in the order of the file.
     pub tasks: Vec<Task>,
     /// Whether the tasks of this file carry ids. If any checkbox does, those
@@ -40,6 +49,22 @@ pub struct TaskFile<'a> {
     /// Those among them that head other tasks, such as `- [ ] 2. Models` above
     /// the tasks 2.1 and 2.2.
     headings: Vec<Heading>,
+    /// The digest of the text, once somebody has asked for it.
+    digest: OnceLock<Digest>,
+}
+
+impl Deref for TaskFile<'_> {
+    type Target = Scanned;
+
+    fn deref(&self) -> &Scanned {
+        &self.scanned
+    }
+}
+
+impl DerefMut for TaskFile<'_> {
+    fn deref_mut(&mut self) -> &mut Scanned {
+        Arc::make_mut(&mut self.scanned)
+    }
 }
 
 /// A box that is done when the tasks below it are.
@@ -135,6 +160,14 @@ impl Task {
         self.id.clone().unwrap_or_else(|| format!("{PLACE}{}", self.index + 1))
     }
 
+    /// Whether this is its name.
+    pub fn is_named(&self, name: &str) -> bool {
+        match &self.id {
+            Some(id) => id == name,
+            None => self.name() == name,
+        }
+    }
+
     /// How the task is to be worked.
     pub fn mode(&self) -> Mode {
         if self.markers.contains(&Marker::Verify) {
@@ -218,6 +251,11 @@ impl<'a> TaskFile<'a> {
         self.text
     }
 
+    /// The digest of the whole file.
+    pub fn digest(&self) -> Digest {
+        *self.scanned.digest.get_or_init(|| Digest::of(self.text))
+    }
+
     /// The bytes of a task, from its checkbox to the end of its last line.
     pub fn block(&self, task: &Task) -> &'a [u8] {
         &self.text[task.block.clone()]
@@ -257,7 +295,7 @@ impl<'a> TaskFile<'a> {
         let index = || address.parse().ok().filter(|_| self.has_ids);
         self.tasks
             .iter()
-            .find(|task| task.name() == address)
+            .find(|task| task.is_named(address))
             .or_else(|| index().and_then(|index: usize| self.tasks.get(index)))
     }
 
@@ -266,23 +304,33 @@ impl<'a> TaskFile<'a> {
     /// In a file without ids the position is no identity, so the title alone
     /// decides; of several equal ones the one that was meant is the nearest.
     pub fn find(&self, key: &TaskKey) -> Found {
-        let by_both = |task: &&Task| task.title == key.title && task.name() == key.id;
-        if let Some(task) = self.tasks.iter().find(by_both) {
-            return Found::Same(task.index);
+        self.find_among(key, self.tasks.iter(), || self.tasks.iter())
+    }
+
+    /// The same among the tasks that may have its name, and those that may have
+    /// its title; both in the order of the file.
+    fn find_among<'t, T: Iterator<Item = &'t Task>>(
+        &self,
+        key: &TaskKey,
+        named: impl Iterator<Item = &'t Task>,
+        titled: impl Fn() -> T,
+    ) -> Found {
+        let mut retitled = None;
+        for task in named.filter(|task| task.is_named(&key.id)) {
+            if task.title == key.title {
+                return Found::Same(task.index);
+            }
+            retitled.get_or_insert(task.index);
         }
         // Another task may have its title.
         if key.gone().is_some() {
             return Found::Gone;
         }
         if self.has_ids {
-            return match self.tasks.iter().find(|task| task.name() == key.id) {
-                Some(task) => Found::Retitled(task.index),
-                None => Found::Gone,
-            };
+            return retitled.map_or(Found::Gone, Found::Retitled);
         }
         let before = key.place().unwrap_or(1);
-        self.tasks
-            .iter()
+        titled()
             .filter(|task| task.title == key.title)
             .min_by_key(|task| (task.index + 1).abs_diff(before))
             .map_or(Found::Gone, |task| Found::Same(task.index))
@@ -291,25 +339,6 @@ impl<'a> TaskFile<'a> {
     /// The patch that ticks a task's box, or opens it again.
     pub fn set_mark(&self, task: &Task, done: bool) -> Patch {
         mark_patch(task.mark, done)
-    }
-
-    /// The patches that tick a task's box, or open it again, and with it the box
-    /// of the heading that is done when all its tasks are.
-    fn set_marks(&self, task: &Task, done: bool) -> Vec<Patch> {
-        let heads =
-            |heading: &&Heading| task.id.as_ref().is_some_and(|id| id.starts_with(&heading.prefix));
-        let others_done = |heading: &Heading| {
-            let tasks = self.tasks.iter().filter(|other| {
-                other.index != task.index
-                    && other.id.as_ref().is_some_and(|id| id.starts_with(&heading.prefix))
-            });
-            tasks.into_iter().all(|other| other.done)
-        };
-        let headings = self.headings.iter().filter(heads).filter(|heading| {
-            if done { !heading.done && others_done(heading) } else { heading.done }
-        });
-        let marks = headings.map(|heading| mark_patch(heading.mark, done));
-        marks.chain([self.set_mark(task, done)]).collect()
     }
 
     /// The patch that puts a block of lines in front of a task.
@@ -354,6 +383,12 @@ pub(crate) fn unticked(line: &[u8]) -> Cow<'_, [u8]> {
 pub fn short_title(title: &str) -> String {
     let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.len() <= 72 { title } else { format!("{}…", line::head(&title, 69)) }
+}
+
+/// How often this thread has scanned a file.
+#[cfg(test)]
+pub(crate) fn scans() -> usize {
+    scan::SCANS.get()
 }
 
 #[cfg(test)]

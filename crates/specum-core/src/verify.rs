@@ -62,6 +62,8 @@ pub enum CheckRun {
 /// What became of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRun {
+    /// How long the whole check had.
+    pub time: CheckTime,
     /// The command, and what it is to print.
     pub command: Command,
     /// How it ended.
@@ -122,14 +124,55 @@ impl CheckRun {
     }
 }
 
+/// How long the commands of a check may take together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckTime {
+    /// In milliseconds.
+    pub millis: u64,
+    /// Whether a person has set more: a host does not wait longer for its hook.
+    cut_by_host: bool,
+}
+
+impl CheckTime {
+    /// Unless a person says otherwise: a cold build in a new worktree.
+    const DEFAULT: u64 = 30 * 60_000;
+    /// The same in a hook, which judges all tasks of a batch one after the other.
+    const DEFAULT_IN_HOOK: u64 = 480_000;
+    /// Well under the hour that hosts are asked to give a hook.
+    const MOST_IN_HOOK: u64 = 50 * 60_000;
+
+    /// For a run, or a verb; `set` is what a person has set.
+    pub fn new(set: Option<u64>) -> CheckTime {
+        CheckTime { millis: set.unwrap_or(CheckTime::DEFAULT), cut_by_host: false }
+    }
+
+    /// For a hook.
+    pub fn in_hook(set: Option<u64>) -> CheckTime {
+        let millis = set.unwrap_or(CheckTime::DEFAULT_IN_HOOK).min(CheckTime::MOST_IN_HOOK);
+        CheckTime { millis, cut_by_host: set.is_some_and(|set| set > millis) }
+    }
+
+    /// Why a command was ended by it.
+    fn is_over(self, command: &str) -> String {
+        let time = match self.millis {
+            millis if millis < 1000 => format!("{millis} milliseconds"),
+            millis => format!("{} seconds", millis / 1000),
+        };
+        let whose = if self.cut_by_host {
+            "a hook's check has in this host, whatever verify_timeout says; `specum run` waits longer"
+        } else {
+            "a check has; verify_timeout in the settings gives it more"
+        };
+        format!("`{command}` did not end within {time}, which is what {whose}")
+    }
+}
+
 impl CommandRun {
     /// Why it has failed, if it has.
     pub fn failure(&self) -> Option<String> {
         let command = self.command.head();
         match (&self.ended, &self.command.expect) {
-            (Ended::TimedOut(seconds), _) => {
-                Some(format!("`{command}` did not end within {seconds} seconds"))
-            }
+            (Ended::TimedOut(_), _) => Some(self.time.is_over(&command)),
             (Ended::NotStarted(why), _) => Some(format!("`{command}` could not be started: {why}")),
             (Ended::Signal(signal), _) => Some(format!("`{command}` was ended by signal {signal}")),
             (Ended::Code(code), Some(wanted)) => self.misprint(*code, wanted),

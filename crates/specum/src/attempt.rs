@@ -7,6 +7,7 @@
 //! records and the writes, never while a check or git runs.
 
 mod commit;
+mod digests;
 mod elsewhere;
 mod end;
 mod error;
@@ -18,7 +19,7 @@ mod review;
 mod tree;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use specum_core::check;
@@ -27,9 +28,12 @@ use specum_core::ledger;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
+use specum_core::settings;
 use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile};
+use specum_core::verify::CheckTime;
 
+use self::digests::Digests;
 pub use self::end::Tried;
 pub use self::error::AttemptError;
 pub use self::history::{Delegation, History, Launched, open_attempt, pending};
@@ -61,6 +65,10 @@ pub struct Workspace {
     others: Vec<PathBuf>,
     /// What reviews of the plan have found, and nobody has told yet.
     news: Mutex<Vec<String>>,
+    /// How long a check may take.
+    pub check_time: CheckTime,
+    /// What is known of files that are not committed.
+    digests: Digests,
 }
 
 impl Workspace {
@@ -85,14 +93,22 @@ impl Workspace {
         let others = project.specs().into_iter().map(|spec| spec.dir);
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
-        Ok(Workspace { store: Store::of(&spec), git, scope, after_commit, news, others, spec })
+        let (store, check_time) = (Store::of(&spec), CheckTime::new(time_set(project)));
+        let digests = Digests::default();
+        Ok(Workspace { store, git, scope, after_commit, news, others, check_time, digests, spec })
+    }
+
+    /// The same for a hook, for which a host does not wait for ever.
+    pub fn in_hook(project: &Project, spec: Spec) -> Result<Workspace, AttemptError> {
+        let check_time = CheckTime::in_hook(time_set(project));
+        Ok(Workspace { check_time, ..Workspace::new(project, spec)? })
     }
 
     /// Refuses a plan that cannot be worked, or that has nothing to be worked.
     pub fn refuse_bad_plan(&self) -> Result<(), AttemptError> {
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
-        let file = TaskFile::scan(&tasks);
+        let file = tasks.file();
         if file.tasks.is_empty() {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
         }
@@ -120,7 +136,7 @@ impl Workspace {
         let locked = self.store.lock()?;
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
-        let file = TaskFile::scan(&tasks);
+        let file = tasks.file();
         refuse_mistakes(&file, &self.spec.root)?;
         // What was written last is in the journal, so a broken or missing file is
         // no amnesty for what has failed.
@@ -216,7 +232,7 @@ impl Workspace {
         self.tell(&mut reviewed);
         let unticks: Vec<TaskEdit> = reviewed.unproved.into_iter().map(TaskEdit::Untick).collect();
         let View { state, tasks } = reviewed.view;
-        let tasks = tasks.map(|tasks| TaskEdit::apply_all(&unticks, &tasks));
+        let tasks = tasks.map(|tasks| Arc::new(TaskEdit::apply_to(&unticks, &tasks.file())));
         Ok(View { state, tasks })
     }
 
@@ -308,6 +324,14 @@ impl Workspace {
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
         open_attempt(&journal, &task.key()).ok_or_else(|| AttemptError::NotOpen(task.name()))
     }
+}
+
+/// How long a check may take, if a person has set it. What cannot be read as a
+/// time is refused by `specum run`, and passed over by whoever cannot refuse.
+fn time_set(project: &Project) -> Option<u64> {
+    let typed = std::env::var("SPECUM_VERIFY_TIMEOUT").ok();
+    let typed = typed.and_then(|time| settings::duration(&time)).filter(|millis| *millis > 0);
+    typed.or(project.settings.run.verify_timeout)
 }
 
 /// Two tasks that cannot be told apart cannot be worked, and a check that cannot

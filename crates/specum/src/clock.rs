@@ -1,9 +1,10 @@
 //! The time of day: the only place that asks for it.
 //!
 //! It may jump, in either direction, while we run: it is written into records
-//! and shown, and nothing that must hold follows from it, with one exception:
+//! and shown, and nothing that must hold follows from it, with two exceptions:
 //! whether an owner that cannot be seen is alive is told by the age of its last
-//! sign (see [`crate::owner`]), and two hosts share no other clock. How long
+//! sign (see [`crate::owner`]), and two hosts share no other clock; and a wait for a
+//! limit may end by it, because the other clock sleeps with the machine. How long
 //! something takes is measured by [`std::time::Instant`], which does not jump.
 
 use jiff::Timestamp;

@@ -15,6 +15,7 @@ mod turn;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -28,7 +29,7 @@ use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, Spec as PromptSpec};
 use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
-use specum_core::tasks::{TaskEdit, TaskFile};
+use specum_core::tasks::{TaskEdit, TaskText};
 
 use crate::attempt::{History, review, take_back};
 use crate::claude_config;
@@ -236,7 +237,7 @@ fn decide(
         }
         (_, tasks) => Proved { tasks, ..Proved::default() },
     };
-    let file = tasks.as_deref().map(TaskFile::scan);
+    let file = tasks.as_ref().map(|tasks| tasks.file());
     let last_message = input.last_message.clone().or_else(|| {
         let path = Path::new(input.transcript_path.as_deref()?);
         claim::TRANSCRIPT_TAILS.into_iter().find_map(|length| {
@@ -316,7 +317,7 @@ fn has_asked_since(store: &Store, session: &str, opened: &str) -> bool {
 #[derive(Default)]
 struct Proved {
     /// The plan without ticks that have nothing behind them.
-    tasks: Option<Vec<u8>>,
+    tasks: Option<Arc<TaskText>>,
     /// What waits for a person.
     questions: Vec<String>,
     /// The tasks whose ticks are left out; whoever takes the lock next takes them
@@ -326,11 +327,11 @@ struct Proved {
 
 /// The plan as it counts. One that was reviewed as it stands needs no look at the
 /// journal.
-fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> Proved {
+fn proved(store: &Store, tasks: Arc<TaskText>, state: Option<&State>) -> Proved {
     let waits = state.is_some_and(|state| state.task_results.values().any(|task| task.waits));
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let something_open = file.open().next().is_some();
-    let is_reviewed = state.is_some_and(|state| state.has_reviewed(&tasks));
+    let is_reviewed = state.is_some_and(|state| state.has_reviewed(&file));
     let ledger = match something_open && !waits && is_reviewed {
         true => None,
         false => store.ledger().ok(),
@@ -341,7 +342,7 @@ fn proved(store: &Store, tasks: Vec<u8>, state: Option<&State>) -> Proved {
     let unproved = ledger.unproved(&file);
     let names = unproved.iter().map(|task| task.id.clone()).collect();
     let edits: Vec<TaskEdit> = unproved.into_iter().map(TaskEdit::Untick).collect();
-    let tasks = Some(TaskEdit::apply_all(&edits, &tasks));
+    let tasks = Some(Arc::new(TaskEdit::apply_to(&edits, &file)));
     Proved { tasks, questions: ledger.questions().collect(), unproved: names }
 }
 
@@ -388,7 +389,7 @@ fn warning_of_namesakes(cwd: &str) -> Option<String> {
 fn nothing_to_commit_with(input: &Input) -> Option<String> {
     let (_, spec) = active_spec(&input.cwd)?;
     let tasks = Store::of(&spec).read_tasks().ok()??;
-    TaskFile::scan(&tasks).open().next()?;
+    tasks.file().open().next()?;
     let error = Git::open(&spec.root).ok()?.refuse_unable_to_commit().err()?;
     Some(format!("specum: nothing can be committed here: {error}"))
 }
@@ -406,7 +407,7 @@ fn loop_that_waits(input: &Input) -> Option<String> {
         return None;
     }
     let tasks = store.read_tasks().ok()??;
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     Some(stop::loop_waits(input.host, &spec.name, (file.done_count(), file.tasks.len())))
 }
 
@@ -420,7 +421,7 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
         take_over_cleared(input, &store);
     }
     let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let state = match store.read_state() {
         Some(Ok(state)) => Some(state),
         Some(Err(why)) => {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use specum_core::digest::Digest;
 
+use crate::process::Log;
 use crate::project::Spec;
 use crate::{os, session};
 
@@ -35,9 +36,10 @@ pub(crate) fn folder_of(spec: &Spec) -> String {
 
 /// Begins the log of one start of an agent: `<task>-<attempt>.log`, or
 /// `<task>-<attempt>.2.log` when an attempt is started again.
-pub fn open_log(spec: &Spec, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> {
+pub fn open_log(spec: &Spec, task: &str, attempt: u64) -> io::Result<(PathBuf, Log)> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_STATE_HOME nor HOME is set");
-    open_in(&log_dir(spec).ok_or_else(none)?, task, attempt)
+    let (path, file) = open_in(&log_dir(spec).ok_or_else(none)?, task, attempt)?;
+    Ok((path, Log::new(file)))
 }
 
 fn open_in(dir: &Path, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> {
@@ -46,7 +48,7 @@ fn open_in(dir: &Path, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> 
     loop {
         let path = dir.join(file_name(task, attempt, start));
         let mut options = File::options();
-        options.write(true).create_new(true);
+        options.read(true).write(true).create_new(true);
         os::private_file(&mut options);
         match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => start += 1,

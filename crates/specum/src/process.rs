@@ -7,6 +7,7 @@
 //! bounds, and a pipe that some descendant holds open is not waited for.
 
 mod family;
+mod log;
 mod stream;
 
 use std::cell::RefCell;
@@ -32,6 +33,7 @@ pub use self::family::{
     end_everything, end_survivors, git_at_work, interrupted_by, launch, remove_when_interrupted,
     tell_when_interrupted,
 };
+pub use self::log::Log;
 pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
 /// How much of a check's output is kept: its end.

@@ -17,6 +17,7 @@ mod dispatcher;
 mod executor;
 mod pulse;
 mod recover;
+mod retain;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
@@ -65,6 +66,8 @@ pub struct Options {
     pub worktree_setup: Option<String>,
     /// Whether an agent may change what git starts.
     pub accept_git_changes: bool,
+    /// How many days what has grown old is kept.
+    pub keep_days: Option<u64>,
 }
 
 /// Why a run could not begin or go on.
@@ -163,7 +166,7 @@ const MAX_NOTE: u64 = 64 * 1024;
 
 /// How many messages may wait for the dispatcher before whoever sends them
 /// does: an agent that floods us is held up, not kept in memory.
-const WAITING_MESSAGES: usize = 256;
+const WAITING_MESSAGES: usize = 32;
 
 fn listed(paths: &[String]) -> String {
     const SHOWN: usize = 5;
@@ -184,7 +187,7 @@ enum Message {
     /// It has printed something.
     Printed { slot: Slot },
     /// It has said what it does.
-    Said { slot: Slot, task: TaskKey, sign: Sign },
+    Said { slot: Slot, task: TaskKey, signs: Vec<Sign> },
     /// It has said its last word; or it has said more.
     Answered { slot: Slot, answered: bool },
     /// It has ended.
@@ -393,10 +396,12 @@ pub fn forget(spec: &Spec) {
     }
 }
 
-/// Puts away what runs have left that did not get to their end.
-pub fn repair(workspace: &Workspace) -> Result<(), RunError> {
+/// Puts away what runs have left that did not get to their end, and what has
+/// grown old; says what was deleted.
+pub fn repair(workspace: &Workspace, keep_days: Option<u64>) -> Result<Vec<String>, RunError> {
     let _alone = alone_in_tree(workspace)?;
-    recover::recover(workspace, recover::worked_until_then(workspace))
+    recover::recover(workspace, recover::worked_until_then(workspace))?;
+    retain::forget_old(workspace, keep_days)
 }
 
 /// A tree with changes of the user's own is not worked in: nobody could tell
@@ -426,6 +431,7 @@ fn work(
         jobs: workspace.scope.max_parallel,
     });
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
+    let warnings = warnings.chain(retain::forget_old(workspace, options.keep_days)?);
     warnings.for_each(|text| outlet.event(RunEvent::Warning { text }));
     let stop = Arc::new(Stop::default());
     let programs = Mutex::new(match &workspace.git {

@@ -22,7 +22,7 @@ use specum_core::journal::Record;
 use specum_core::ledger::Ledger;
 use specum_core::owner::Beat;
 use specum_core::state::{self, Corrupt, State};
-use specum_core::tasks::TaskFile;
+use specum_core::tasks::{TaskFile, TaskText};
 use thiserror::Error;
 
 use self::backup::Backup;
@@ -89,6 +89,8 @@ pub struct Store {
     root: PathBuf,
     /// The journal as far as it is read.
     records: Arc<Mutex<Records>>,
+    /// The task file as it was read or written last: most looks find the same.
+    known_tasks: Arc<Mutex<Arc<TaskText>>>,
     durability: Durability,
 }
 
@@ -98,13 +100,13 @@ pub struct View {
     /// `None`: no loop.
     pub state: Option<State>,
     /// The bytes of `tasks.md`; `None`: no such file.
-    pub tasks: Option<Vec<u8>>,
+    pub tasks: Option<Arc<TaskText>>,
 }
 
 impl View {
     /// The tasks; none if the file is missing.
     pub fn file(&self) -> TaskFile<'_> {
-        TaskFile::scan(self.tasks.as_deref().unwrap_or_default())
+        self.tasks.as_ref().map_or_else(|| TaskFile::scan(b""), |tasks| tasks.file())
     }
 }
 
@@ -116,6 +118,7 @@ impl Store {
             dir: spec.dir.clone(),
             root: spec.root.clone(),
             records: Arc::default(),
+            known_tasks: Arc::default(),
             durability: Durability::Fast,
         }
     }
@@ -245,9 +248,16 @@ impl Store {
         })
     }
 
-    /// The bytes of the task file, `None` if there is none.
-    pub fn read_tasks(&self) -> Result<Option<Vec<u8>>, FileError> {
-        files::read_if_there(&self.tasks_path(), MAX_TEXT)
+    /// The task file, `None` if there is none.
+    pub fn read_tasks(&self) -> Result<Option<Arc<TaskText>>, FileError> {
+        let Some(bytes) = files::read_if_there(&self.tasks_path(), MAX_TEXT)? else {
+            return Ok(None);
+        };
+        let mut known = self.known_tasks.lock().expect("no reader panics");
+        if ***known != *bytes {
+            *known = Arc::new(bytes.into());
+        }
+        Ok(Some(Arc::clone(&known)))
     }
 
     /// Everything that decides, read without a lock.
@@ -362,4 +372,40 @@ impl Store {
 
 fn part_name(index: usize) -> String {
     format!(".progress-task-{index}.md")
+}
+
+#[cfg(test)]
+mod tests {
+    use specum_core::journal::Changes;
+    use specum_core::tasks::{Task, TaskEdit};
+
+    use super::*;
+
+    fn tick(store: &Store, task: &Task) {
+        let changes = Changes { tasks: vec![TaskEdit::Tick(task.key())], ..Changes::default() };
+        let entry = specum_core::journal::Entry::Ticked { task: task.key() };
+        store.lock().unwrap().write(entry, changes).unwrap();
+    }
+
+    #[test]
+    fn finding_55_a_plan_is_scanned_once_however_often_it_is_read() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().canonicalize().unwrap();
+        let spec = Spec { name: "a".into(), dir: dir.clone(), shown: "a".into(), root: dir };
+        let store = Store::of(&spec);
+        std::fs::write(store.tasks_path(), "- [ ] 1.1 a\n- [ ] 1.2 b\n").unwrap();
+        let first = store.read_tasks().unwrap().unwrap();
+        let again = store.read_tasks().unwrap().unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
+        // What we have written ourselves is known already.
+        tick(&store, &first.file().tasks[0]);
+        let known = Arc::clone(&store.known_tasks.lock().unwrap());
+        let ticked = store.read_tasks().unwrap().unwrap();
+        assert!(Arc::ptr_eq(&known, &ticked));
+        assert_eq!(&**ticked, b"- [x] 1.1 a\n- [ ] 1.2 b\n");
+        assert_eq!(ticked.file().tasks, TaskFile::scan(&ticked).tasks);
+        // What somebody else writes is not.
+        std::fs::write(store.tasks_path(), "- [x] 1.1 a\n- [x] 1.2 b\n").unwrap();
+        assert_eq!(store.read_tasks().unwrap().unwrap().file().done_count(), 2);
+    }
 }

@@ -110,7 +110,7 @@ fn starting_again_keeps_the_counters() {
 #[test]
 fn starting_again_moves_a_spent_cap_on() {
     let mut world = World::new(THREE);
-    world.state.global_iteration = 100;
+    world.state.global_iteration = 101;
     assert_eq!(world.due(), Due::Capped);
     world.happen(Event::Start(Start::default()));
     assert_eq!(world.state.max_global_iterations, 200);
@@ -127,10 +127,10 @@ fn by_run(max_global_iterations: Option<u64>) -> Event {
 #[test]
 fn a_run_that_is_started_again_does_not_lift_a_cap() {
     let mut world = World::new(THREE);
-    world.happen(by_run(Some(3)));
+    world.happen(by_run(Some(2)));
     world.fail(0);
     world.happen(by_run(None));
-    assert_eq!(world.state.max_global_iterations, 3, "not reached yet");
+    assert_eq!(world.state.max_global_iterations, 2, "not reached yet");
     world.fail(0);
     world.happen(by_run(None));
     assert_eq!(world.due(), Due::Capped);
@@ -154,12 +154,13 @@ fn a_cap_that_nobody_chose_grows_with_the_plan() {
 }
 
 #[test]
-fn a_batch_has_no_more_tasks_than_there_are_iterations_left() {
+fn a_batch_has_no_more_tasks_than_there_are_attempts_left() {
     let mut world = World::new("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n");
     for (cap, unit) in [
         (100, Unit::Parallel(vec![0, 1, 2])),
-        (3, Unit::Parallel(vec![0, 1])),
-        (2, Unit::Sequential(0)),
+        (3, Unit::Parallel(vec![0, 1, 2])),
+        (2, Unit::Parallel(vec![0, 1])),
+        (1, Unit::Sequential(0)),
     ] {
         world.state.max_global_iterations = cap;
         assert_eq!(world.due(), Due::Work(unit), "{cap}");
@@ -169,9 +170,9 @@ fn a_batch_has_no_more_tasks_than_there_are_iterations_left() {
 #[test]
 fn finishing_with_the_last_allowed_attempt_is_finishing() {
     let mut world = World::new("- [ ] 1.1 a\n");
-    world.state.global_iteration = 99;
+    world.state.global_iteration = 100;
     world.pass(0);
-    assert_eq!(world.state.global_iteration, world.state.max_global_iterations);
+    assert_eq!(world.state.attempts_left(), 0);
     assert_eq!(world.due(), Due::Complete);
     assert_eq!(world.happen(Event::Complete), [Signal::AllTasksComplete]);
 }

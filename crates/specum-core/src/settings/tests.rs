@@ -122,7 +122,7 @@ fn the_keys_of_smart_ralph_are_understood_or_ignored() {
 fn a_run_takes_its_options_from_here() {
     let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
         max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\naccept_git_changes: true\n\
-        task_timeout: 1h30m\nidle_timeout: 90\nmax_time: 8h\nmax_cost: 2.5\n\
+        task_timeout: 1h30m\nidle_timeout: 90\nverify_timeout: 2h\nkeep_days: 7\nmax_time: 8h\nmax_cost: 2.5\n\
         max_tokens: 1000000\nworktree_setup: npm ci";
     assert_eq!(problems(body), Vec::<String>::new());
     let expected = RunSettings {
@@ -135,6 +135,8 @@ fn a_run_takes_its_options_from_here() {
         accept_git_changes: Some(true),
         task_timeout: Some(5_400_000),
         idle_timeout: Some(90_000),
+        verify_timeout: Some(7_200_000),
+        keep_days: Some(7),
         max_time: Some(28_800_000),
         max_cost: Some(2.5),
         max_tokens: Some(1_000_000),

@@ -1,10 +1,11 @@
 //! Edits of a text as values.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, Task, TaskFile, TaskKey};
+use super::{Found, Task, TaskFile, TaskKey, TaskText};
 use crate::line;
 
 /// An edit of a task file that finds its task again, and that changes nothing
@@ -32,26 +33,147 @@ pub enum TaskEdit {
 impl TaskEdit {
     /// The text with this edit made. A task that is gone leaves it as it was.
     pub fn apply(&self, text: &[u8]) -> Vec<u8> {
-        let file = TaskFile::scan(text);
-        let task = |key: &TaskKey| match file.find(key) {
-            Found::Same(index) | Found::Retitled(index) => Some(&file.tasks[index]),
-            Found::Gone => None,
-        };
-        let patches = match self {
-            TaskEdit::Tick(key) => task(key).filter(|t| !t.done).map(|t| file.set_marks(t, true)),
-            TaskEdit::Untick(key) => task(key).filter(|t| t.done).map(|t| file.set_marks(t, false)),
-            TaskEdit::InsertAfter { after, id, block } => {
-                let there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
-                let patch = task(after).filter(|_| !there).map(|t| file.insert_after(t, block));
-                patch.filter(|patch| adds_one_task(&file, patch, id)).map(|patch| vec![patch])
-            }
-        };
-        patches.map_or_else(|| text.to_vec(), |patches| apply(text, &patches))
+        TaskEdit::apply_all(std::slice::from_ref(self), text)
     }
 
     /// The text with all edits made, in their order.
     pub fn apply_all(edits: &[TaskEdit], text: &[u8]) -> Vec<u8> {
-        edits.iter().fold(text.to_vec(), |text, edit| edit.apply(&text))
+        TaskEdit::apply_to(edits, &TaskFile::scan(text)).into_bytes()
+    }
+
+    /// The same for a file that is scanned already. A tick moves nothing, so one
+    /// scan is enough for all that follow one another.
+    pub fn apply_to(edits: &[TaskEdit], file: &TaskFile<'_>) -> TaskText {
+        let mut text = TaskText::of(file);
+        let mut rest = edits;
+        while let Some(first) = rest.first() {
+            let is_mark = |edit: &&TaskEdit| !matches!(edit, TaskEdit::InsertAfter { .. });
+            let marks = rest.iter().take_while(is_mark).count();
+            let after = match first {
+                TaskEdit::InsertAfter { after, id, block } => {
+                    let patch = inserted(&text.file(), after, id, block);
+                    patch.map(|patch| apply(&text, &[patch]).into())
+                }
+                _ => {
+                    let file = text.file();
+                    let set = Marks::of(&file).set_all(&rest[..marks]);
+                    (!set.is_empty()).then(|| TaskText::with_marks(&file, set))
+                }
+            };
+            text = after.unwrap_or(text);
+            rest = &rest[marks.max(1)..];
+        }
+        text
+    }
+}
+
+/// The patch that puts a new task behind another one, if it may stand there.
+fn inserted(file: &TaskFile<'_>, after: &TaskKey, id: &str, block: &str) -> Option<Patch> {
+    let is_there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
+    let (Found::Same(index) | Found::Retitled(index)) = file.find(after) else { return None };
+    let patch = file.insert_after(&file.tasks[index], block);
+    (!is_there && adds_one_task(file, &patch, id)).then_some(patch)
+}
+
+/// The boxes of a file while they are set.
+struct Marks<'f, 't> {
+    file: &'f TaskFile<'t>,
+    /// What was set, by the place of the box.
+    set: BTreeMap<usize, bool>,
+    /// How many tasks are open below the headings of a number.
+    open_below: HashMap<&'f str, usize>,
+}
+
+impl<'f, 't> Marks<'f, 't> {
+    fn of(file: &'f TaskFile<'t>) -> Marks<'f, 't> {
+        let mut open_below: HashMap<&str, usize> =
+            file.headings.iter().map(|heading| (heading.prefix.as_str(), 0)).collect();
+        if !open_below.is_empty() {
+            for task in file.open() {
+                if let Some(count) = number(task).and_then(|number| open_below.get_mut(number)) {
+                    *count += 1;
+                }
+            }
+        }
+        Marks { file, set: BTreeMap::new(), open_below }
+    }
+
+    /// The boxes that are set otherwise, one edit after the other.
+    fn set_all(mut self, edits: &[TaskEdit]) -> BTreeMap<usize, bool> {
+        // Many are not to walk through the whole file each.
+        let names = (edits.len() > 1).then(|| Names::of(self.file));
+        for edit in edits {
+            let (key, done) = match edit {
+                TaskEdit::Tick(key) => (key, true),
+                TaskEdit::Untick(key) => (key, false),
+                TaskEdit::InsertAfter { .. } => continue,
+            };
+            let found = match &names {
+                Some(names) => names.find(key),
+                None => self.file.find(key),
+            };
+            if let Found::Same(index) | Found::Retitled(index) = found {
+                self.set(&self.file.tasks[index], done);
+            }
+        }
+        self.set
+    }
+
+    /// Sets a task's box, and with it that of the heading which is done when all
+    /// its tasks are.
+    fn set(&mut self, task: &Task, done: bool) {
+        if self.is_set(task.mark, task.done) == done {
+            return;
+        }
+        self.set.insert(task.mark, done);
+        let Some(number) = number(task) else { return };
+        let Some(open) = self.open_below.get_mut(number) else { return };
+        *open = if done { *open - 1 } else { *open + 1 };
+        if done && *open > 0 {
+            return;
+        }
+        for heading in self.file.headings.iter().filter(|heading| heading.prefix == number) {
+            if self.is_set(heading.mark, heading.done) != done {
+                self.set.insert(heading.mark, done);
+            }
+        }
+    }
+
+    fn is_set(&self, mark: usize, before: bool) -> bool {
+        self.set.get(&mark).copied().unwrap_or(before)
+    }
+}
+
+/// What the heading of a task would have for a prefix: `2.` for 2.1.
+fn number(task: &Task) -> Option<&str> {
+    let id = task.id.as_deref()?;
+    id.find('.').map(|dot| &id[..=dot])
+}
+
+/// The tasks of a file by name, and by title where that decides.
+struct Names<'f, 't> {
+    file: &'f TaskFile<'t>,
+    named: HashMap<String, Vec<&'f Task>>,
+    titled: HashMap<&'f str, Vec<&'f Task>>,
+}
+
+impl<'f, 't> Names<'f, 't> {
+    fn of(file: &'f TaskFile<'t>) -> Names<'f, 't> {
+        let mut names = Names { file, named: HashMap::new(), titled: HashMap::new() };
+        for task in &file.tasks {
+            names.named.entry(task.name()).or_default().push(task);
+            if !file.has_ids {
+                names.titled.entry(&task.title).or_default().push(task);
+            }
+        }
+        names
+    }
+
+    /// As [`TaskFile::find`] does.
+    fn find(&self, key: &TaskKey) -> Found {
+        let named = self.named.get(&key.id).into_iter().flatten().copied();
+        let titled = || self.titled.get(key.title.as_str()).into_iter().flatten().copied();
+        self.file.find_among(key, named, titled)
     }
 }
 

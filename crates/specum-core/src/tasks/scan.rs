@@ -1,6 +1,8 @@
 //! One pass over the lines of a task file.
 
-use super::{Heading, Marker, Task, TaskFile};
+use std::sync::{Arc, OnceLock};
+
+use super::{Heading, Marker, Scanned, Task, TaskFile};
 use crate::line::{self, Line};
 
 /// A checkbox at column 0, before it is known whether it is a task.
@@ -49,7 +51,15 @@ impl Hidden {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often a file was scanned, for tests of what is not to be done twice.
+    pub(super) static SCANS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
+    #[cfg(test)]
+    SCANS.set(SCANS.get() + 1);
     let mut boxes: Vec<Checkbox> = Vec::new();
     let mut phases = 0;
     let mut hidden = Hidden::Not;
@@ -102,7 +112,9 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     let headings = boxes.iter().filter(|found| has_ids && found.task.id.is_none());
     let headings = headings.filter_map(|found| heading(&found.task)).collect();
     let tasks = into_tasks(text, boxes, has_ids);
-    TaskFile { text, tasks, has_ids, without_id, headings }
+    let digest = OnceLock::new();
+    let scanned = Scanned { tasks, has_ids, without_id, headings, digest };
+    TaskFile { text, scanned: Arc::new(scanned) }
 }
 
 /// A code fence: which character, and how many of it.

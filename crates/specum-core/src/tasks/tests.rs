@@ -232,6 +232,7 @@ mod properties {
     /// Text that looks enough like a task file to reach every branch.
     fn task_like() -> impl Strategy<Value = Vec<u8>> {
         let line = prop_oneof![
+            1 => "- \\[[ x]\\] 1\\. [a-z]{0,3}",
             4 => "[-*+] \\[[ xX]\\] (1\\.[0-9]{1,2} |V1 |)(\\[P\\] |\\[VERIFY\\] |\\[FIX 1.1\\] |)[a-z ]{0,8}",
             1 => Just("```".to_owned()), 1 => Just("  ~~~sh".to_owned()),
             1 => Just("<!--".to_owned()), 1 => Just("-->".to_owned()),
@@ -279,6 +280,34 @@ mod properties {
                 expected[task.index].done = !task.done;
                 prop_assert_eq!(&TaskFile::scan(&flipped).tasks, &expected);
             }
+        }
+
+        #[test]
+        fn edits_at_once_are_the_same_as_one_after_the_other(
+            text in task_like(),
+            picks in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u8), 0..12),
+        ) {
+            let file = TaskFile::scan(&text);
+            let edit = |(at, what): (prop::sample::Index, u8)| {
+                let key = match file.tasks.len() {
+                    0 => TaskKey { id: "1.1".into(), title: String::new() },
+                    count => file.tasks[at.index(count)].key(),
+                };
+                let stranger = TaskKey { title: "z".into(), ..key.clone() };
+                match what {
+                    0..=2 => TaskEdit::Tick(key),
+                    3..=4 => TaskEdit::Untick(key),
+                    5 => TaskEdit::Tick(stranger),
+                    6 => TaskEdit::Tick(TaskKey { id: "no.99".into(), ..key }),
+                    _ => {
+                        let block = "- [ ] 9.9 new\n".to_owned();
+                        TaskEdit::InsertAfter { after: key, id: "9.9".into(), block }
+                    }
+                }
+            };
+            let edits: Vec<TaskEdit> = picks.into_iter().map(edit).collect();
+            let one_by_one = edits.iter().fold(text.clone(), |text, edit| edit.apply(&text));
+            prop_assert_eq!(TaskEdit::apply_all(&edits, &text), one_by_one);
         }
 
         #[test]
@@ -333,4 +362,16 @@ fn a_heading_is_ticked_with_the_last_of_its_tasks_and_opened_with_any() {
     assert!(ticked.starts_with("- [x] 1. Set up\n- [x] 1.1 a\n- [x] 1.2 b\n- [ ] 2. More\n"));
     let opened = apply(&ticked, TaskEdit::Untick(key(&ticked, "1.1")));
     assert!(opened.starts_with("- [ ] 1. Set up\n- [ ] 1.1 a\n- [x] 1.2 b\n"), "{opened}");
+}
+
+#[test]
+fn finding_53_a_thousand_ticks_scan_the_file_once() {
+    let plan: String = (1..=1_000).map(|n| format!("- [ ] 1.{n} task {n}\n")).collect();
+    let plan = format!("- [ ] 1. All of it\n{plan}");
+    let keys = TaskFile::scan(plan.as_bytes()).tasks.iter().map(Task::key).collect::<Vec<_>>();
+    let ticks: Vec<TaskEdit> = keys.iter().cloned().map(TaskEdit::Tick).collect();
+    let before = scans();
+    let ticked = TaskEdit::apply_all(&ticks, plan.as_bytes());
+    assert_eq!(scans() - before, 1);
+    assert_eq!(String::from_utf8(ticked).unwrap(), plan.replace("[ ]", "[x]"), "the heading too");
 }

@@ -75,6 +75,7 @@ mod tests {
         let of = |command: &str| {
             let command = Command::plain(command);
             let check = CheckRun::of(vec![command], |command| CommandRun {
+                time: crate::verify::CheckTime::new(None),
                 command,
                 ended: Ended::Code(0),
                 output: String::new(),

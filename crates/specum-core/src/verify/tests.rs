@@ -18,6 +18,7 @@ fn ran(ended: Ended) -> CheckRun {
 
 fn run(command: &str, ended: Ended) -> CommandRun {
     CommandRun {
+        time: CheckTime::new(Some(5_000)),
         command: Command::plain(command),
         ended,
         output: String::new(),
@@ -101,7 +102,11 @@ fn how_a_check_ends() {
     assert_eq!(failed(Ended::Code(0)), "");
     assert_eq!(failed(Ended::Code(1)), "`make` ended with code 1");
     assert_eq!(failed(Ended::Signal(9)), "`make` was ended by signal 9");
-    assert_eq!(failed(Ended::TimedOut(5)), "`make` did not end within 5 seconds");
+    assert_eq!(
+        failed(Ended::TimedOut(5)),
+        "`make` did not end within 5 seconds, which is what a check has; verify_timeout in the \
+         settings gives it more"
+    );
     assert_eq!(failed(Ended::NotStarted("gone".into())), "`make` could not be started: gone");
 }
 
@@ -110,7 +115,8 @@ fn misprinted(wanted: Expectation, stdout: &str, code: i32) -> String {
     let mut command = Command::plain("grep -c x y");
     command.expect = Some(wanted);
     let (stdout, ended) = (stdout.to_owned(), Ended::Code(code));
-    let done = CommandRun { command, ended, output: stdout.clone(), stdout, cut: false };
+    let time = CheckTime::new(None);
+    let done = CommandRun { time, command, ended, output: stdout.clone(), stdout, cut: false };
     failed_check(&CheckRun::Ran(vec![done])).unwrap_or_default()
 }
 
@@ -228,4 +234,21 @@ fn files_outside_the_scope_are_named_not_refused() {
     assert_eq!(verdict.outside, ["src/a.rs.bak", "Cargo.toml"]);
     evidence.files = &[];
     assert!(judge(&evidence).outside.is_empty());
+}
+
+#[test]
+fn finding_21_a_check_has_the_time_that_is_set_and_a_hook_no_more_than_its_host_gives() {
+    let minutes = |time: CheckTime| time.millis / 60_000;
+    assert_eq!(minutes(CheckTime::new(None)), 30);
+    assert_eq!(minutes(CheckTime::new(Some(120 * 60_000))), 120);
+    assert_eq!(minutes(CheckTime::in_hook(None)), 8);
+    assert_eq!(minutes(CheckTime::in_hook(Some(20 * 60_000))), 20);
+    let cut = CheckTime::in_hook(Some(120 * 60_000));
+    assert_eq!(minutes(cut), 50);
+    let late = CommandRun { time: cut, ..run("make", Ended::TimedOut(3000)) };
+    assert_eq!(
+        late.failure().unwrap(),
+        "`make` did not end within 3000 seconds, which is what a hook's check has in this host, \
+         whatever verify_timeout says; `specum run` waits longer"
+    );
 }

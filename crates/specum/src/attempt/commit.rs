@@ -10,7 +10,7 @@ use specum_core::progress::Note;
 use specum_core::tasks::{Found, short_title};
 use specum_core::verify::{self, CommitRun, Failure, Layer};
 
-use super::judge::{evidence, run_check, signals};
+use super::judge::{evidence, signals};
 use super::review::review;
 use super::{AttemptError, History, Judged, Opened, Workspace};
 use crate::git::{self, Committed, Git, GitError};
@@ -174,7 +174,7 @@ impl Workspace {
     /// Why the check of an attempt fails with what stands now, and the end of what
     /// it prints.
     fn fails_now(&self, opened: &Opened) -> Result<Option<(String, String)>, AttemptError> {
-        let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
+        let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         Ok(verify::failed_check(&check).map(|why| (why, evidence(&check))))
     }
 

@@ -10,7 +10,7 @@ use specum_core::machine::{self, Event};
 use specum_core::tasks;
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
-use super::judge::{By, Judged, KEPT_EVIDENCE, evidence, question, run_check};
+use super::judge::{By, Judged, KEPT_EVIDENCE, evidence, question};
 use super::review::{review, without_ticks};
 use super::{AttemptError, Opened, Workspace};
 use crate::git;
@@ -74,7 +74,7 @@ impl Workspace {
         root: &Path,
         changed: &[String],
     ) -> Result<Tried, AttemptError> {
-        let check = run_check(self.check_of(opened)?.as_ref(), root);
+        let check = self.run_check(self.check_of(opened)?.as_ref(), root);
         let files = self.in_repository(opened.fields().files);
         // What would not come along is not dropped in silence.
         let cannot = git::cannot_be_committed(changed, &[]);

@@ -2,7 +2,7 @@
 
 mod calls;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 pub use self::calls::Delegation;
 use specum_core::journal::{Changes, Entry, Record, StateChange};
@@ -348,15 +348,16 @@ impl<'a> History<'a> {
     /// The last attempt that passed and whose commit is not recorded. What a
     /// person has cancelled is theirs.
     pub fn uncommitted(self) -> Option<Uncommitted> {
-        let mut settled: Vec<&str> = Vec::new();
+        let mut settled: HashSet<&str> = HashSet::new();
         for (at, record) in self.0.iter().enumerate().rev() {
             match &record.entry {
-                Entry::Cancelled => return None,
+                // A loop is not complete before every pass has its commit.
+                Entry::Cancelled | Entry::Completed { .. } => return None,
                 Entry::Committed { task, .. } | Entry::Failed { task, .. } => {
-                    settled.push(&task.id);
+                    settled.insert(&task.id);
                 }
                 Entry::Passed { task, attempt, changed, to_commit: true, .. }
-                    if !settled.contains(&task.id.as_str()) =>
+                    if !settled.contains(task.id.as_str()) =>
                 {
                     let opened = self.0[..at].iter().rev().find_map(|record| {
                         opening(record).filter(|o| o.key.id == task.id && o.attempt == *attempt)

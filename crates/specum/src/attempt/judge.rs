@@ -21,8 +21,6 @@ use crate::owner;
 use crate::process;
 use crate::store::Locked;
 
-/// How long a Verify command may run: well under what a host gives a hook.
-const VERIFY_LIMIT: Duration = Duration::from_secs(480);
 /// How much of a check's output is kept in the journal.
 pub(super) const KEPT_EVIDENCE: usize = 4 * 1024;
 /// How often an executor is told what is missing within one attempt.
@@ -239,7 +237,7 @@ impl Workspace {
             Ok(git) => self.take_back_elsewhere(git, opened, &changed)?,
             Err(_) => Vec::new(),
         };
-        let check = run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
+        let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
         let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
         let branch = tree.branch;
@@ -461,6 +459,25 @@ impl Workspace {
         is_allowed.then_some(()).ok_or_else(|| AttemptError::NotYours(self.spec.name.clone()))
     }
 
+    /// Runs the commands of a check, one after the other, until one has failed.
+    pub(super) fn run_check(&self, check: Option<&Check>, root: &Path) -> CheckRun {
+        let Some(check) = check else { return CheckRun::Unverified };
+        // All of them share the time that a check has.
+        let (time, began) = (self.check_time, Instant::now());
+        CheckRun::of(check.commands(&process::lookup(root)), |command| {
+            let left = Duration::from_millis(time.millis).saturating_sub(began.elapsed());
+            let run = process::check(&command, root, left);
+            CommandRun {
+                time,
+                command,
+                ended: run.ended,
+                output: String::from_utf8_lossy(&run.output).into_owned(),
+                stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
+                cut: run.cut,
+            }
+        })
+    }
+
     /// Work that was begun on one branch is not committed on another.
     fn pause_on_another_branch(
         &self,
@@ -549,33 +566,6 @@ pub(super) fn evidence(check: &CheckRun) -> String {
 /// Whether the work itself may be good and only the ground has moved.
 fn only_the_check_failed(verdict: &Verdict) -> bool {
     !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
-}
-
-/// Runs the commands of a check, one after the other, until one has failed.
-pub(super) fn run_check(check: Option<&Check>, root: &Path) -> CheckRun {
-    let Some(check) = check else { return CheckRun::Unverified };
-    // All of them share the time that a check has.
-    let end = Instant::now() + verify_limit();
-    CheckRun::of(check.commands(&process::lookup(root)), |command| {
-        let left = end.saturating_duration_since(Instant::now());
-        let run = process::check(&command, root, left);
-        CommandRun {
-            command,
-            ended: run.ended,
-            output: String::from_utf8_lossy(&run.output).into_owned(),
-            stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
-            cut: run.cut,
-        }
-    })
-}
-
-/// Tests may not want to wait that long.
-fn verify_limit() -> Duration {
-    #[cfg(feature = "test-support")]
-    if let Some(millis) = std::env::var("SPECUM_VERIFY_MILLIS").ok().and_then(|v| v.parse().ok()) {
-        return Duration::from_millis(millis);
-    }
-    VERIFY_LIMIT
 }
 
 fn millis_since(at: &str) -> u64 {

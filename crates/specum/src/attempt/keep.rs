@@ -118,7 +118,8 @@ enum Whose {
 fn whose(path: &Path, until: Timestamp) -> Whose {
     let Ok(file) = path.symlink_metadata() else { return Whose::Unknown };
     let written = file.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
-    match (written, os::changed(&file)) {
+    let changed = os::changed(&file).and_then(|at| Timestamp::try_from(at).ok());
+    match (written, changed) {
         (Some(written), _) if written > until => Whose::Persons,
         (Some(_), Some(changed)) if changed > until => Whose::Unknown,
         (Some(_), _) => Whose::Attempts,

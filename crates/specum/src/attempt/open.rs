@@ -283,7 +283,7 @@ impl Workspace {
     /// What became of a loop that is complete, in a line or two for a person.
     pub fn completion(&self) -> Result<String, AttemptError> {
         let tasks = self.store.read_tasks()?.unwrap_or_default();
-        let summary = Summary::of(&self.store.read_journal()?, &TaskFile::scan(&tasks));
+        let summary = Summary::of(&self.store.read_journal()?, &tasks.file());
         let unchecked = summary.unverified.len() + summary.by_person.len();
         let unchecked = match unchecked {
             0 => String::new(),

@@ -125,10 +125,10 @@ pub(crate) fn review(
         return Ok(reviewed);
     };
     let journal = store.read_journal()?;
-    if state.has_reviewed(tasks) || !History(&journal).is_under_way() {
+    let file = tasks.file();
+    if state.has_reviewed(&file) || !History(&journal).is_under_way() {
         return Ok(reviewed);
     }
-    let file = TaskFile::scan(tasks);
     let during = at_work(store, state, &journal);
     let found = reviewed.ledger.review(&file, during.as_deref());
     reviewed.has_changed = !found.edits.is_empty() || found.has_doubles;
@@ -140,7 +140,7 @@ pub(crate) fn review(
         let event = Event::Follow { renames: renames.collect(), settled };
         let mut step = machine::step(&state, &file, event);
         if let Some(state) = &mut step.state {
-            found.note_in(state, tasks);
+            found.note_in(state, &file);
         }
         let asked = asked(&found.edits);
         locked.write_step(Entry::PlanChanged { edits: found.edits }, &step)?;
@@ -149,7 +149,7 @@ pub(crate) fn review(
         reviewed.view.state = step.state;
     } else {
         // With whatever is written next, nobody has to look again.
-        found.note_in(&mut state, tasks);
+        found.note_in(&mut state, &file);
         reviewed.view.state = Some(state);
     }
     reviewed.unproved = found.unproved;
@@ -211,7 +211,8 @@ pub(crate) fn take_back(locked: &Locked<'_>, reviewed: &mut Reviewed) -> Result<
         return Ok(());
     }
     let names: Vec<String> = unproved.iter().map(|key| key.id.clone()).collect();
-    let file = reviewed.view.file();
+    let tasks = reviewed.view.tasks.clone().unwrap_or_default();
+    let file = tasks.file();
     let changes = match &reviewed.view.state {
         Some(state) => {
             let nothing = Event::Follow { renames: Vec::new(), settled: Vec::new() };
@@ -226,8 +227,9 @@ pub(crate) fn take_back(locked: &Locked<'_>, reviewed: &mut Reviewed) -> Result<
         }
     };
     reviewed.news.push(told(&names));
-    reviewed.view.tasks =
-        reviewed.view.tasks.as_deref().map(|text| TaskEdit::apply_all(&changes.tasks, text));
+    if reviewed.view.tasks.is_some() {
+        reviewed.view.tasks = Some(Arc::new(TaskEdit::apply_to(&changes.tasks, &file)));
+    }
     locked.write(Entry::Unticked { tasks: names }, changes)
 }
 
@@ -249,8 +251,8 @@ pub fn without_ticks(
         return machine::step(state, file, event);
     }
     let edits: Vec<TaskEdit> = unproved.iter().cloned().map(TaskEdit::Untick).collect();
-    let text = TaskEdit::apply_all(&edits, file.text());
-    let mut step = machine::step(state, &TaskFile::scan(&text), event);
+    let text = TaskEdit::apply_to(&edits, file);
+    let mut step = machine::step(state, &text.file(), event);
     step.effects.splice(0..0, edits.into_iter().map(Effect::Edit));
     step
 }

@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use specum_core::digest::Digest;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::tasks::TaskKey;
 use specum_core::verify::{self, CheckRun};
 
+use super::digests::MAX_COMPARED;
 use super::{AttemptError, History, Opened, Workspace, open_attempt};
 use crate::files;
 use crate::git::{self, Git, Status};
 use crate::project::SETTINGS_FILE;
-
-/// The largest changed file whose content is compared.
-const MAX_COMPARED: u64 = 64 * 1024 * 1024;
 
 /// The user's tree at one moment; empty without a repository.
 #[derive(Debug, Default)]
@@ -42,10 +39,8 @@ impl Workspace {
     pub(super) fn tree_of(&self, status: Status) -> Tree {
         let Ok(git) = &self.git else { return Tree::default() };
         let with_digest = |path: String| {
-            let digest = match files::read(&git.file(&path), MAX_COMPARED) {
-                Ok(bytes) => Digest::of(&bytes).hex(),
-                Err(error) => error.kind().to_string(),
-            };
+            let file = git.file(&path);
+            let digest = self.digests.of(&file, |file| files::read(file, MAX_COMPARED));
             (path, digest)
         };
         let dirty: BTreeMap<String, String> = status.changed.into_iter().map(with_digest).collect();

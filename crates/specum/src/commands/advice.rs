@@ -11,7 +11,6 @@ use specum_core::agent;
 use specum_core::check::{self, Severity};
 use specum_core::owner::Asker;
 use specum_core::state::{Phase, State};
-use specum_core::tasks::TaskFile;
 
 use super::print;
 use crate::claude_config;
@@ -165,7 +164,7 @@ fn choose(specs: &[Spec], why: &str) -> Advice {
     let advice = stands(format!("{why} There {}.", counted(specs.len(), "spec")));
     specs.iter().take(5).fold(advice, |advice, spec| {
         let counts = Store::of(spec).read_tasks().ok().flatten().map(|tasks| {
-            let file = TaskFile::scan(&tasks);
+            let file = tasks.file();
             (file.done_count(), file.tasks.len())
         });
         let state = match counts {
@@ -195,7 +194,7 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
         }
         Err(error) => return stands(format!("{error}.")).step(format!("mend {plan}"), ""),
     };
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let findings = check::check(&file, &process::lookup(&spec.root));
     let mistake = findings.into_iter().find(|finding| finding.severity == Severity::Error);
     if let Some(mistake) = mistake {
@@ -268,7 +267,7 @@ fn all_done(project: &Project, spec: &Spec) -> Advice {
         .step("specum log", "what happened, and what it took");
     let is_open = |other: &&Spec| {
         let tasks = Store::of(other).read_tasks().ok().flatten().unwrap_or_default();
-        let file = TaskFile::scan(&tasks);
+        let file = tasks.file();
         *other != spec && file.done_count() < file.tasks.len()
     };
     match project.specs().iter().find(is_open) {

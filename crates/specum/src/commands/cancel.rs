@@ -7,7 +7,6 @@ use anyhow::{Context, bail};
 use serde_json::json;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::owner::{Asker, Holder, Owner};
-use specum_core::tasks::TaskFile;
 
 use super::{print, print_json, project, spec, spec_of_session, warn_if_held};
 use crate::clock;
@@ -115,7 +114,7 @@ fn report(spec: &Spec, store: &Store) -> serde_json::Value {
     let state = store.read_state();
     // What cannot be read is no reason to go on with it.
     let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let phase = match &state {
         None => None,
         Some(Ok(state)) => Some(state.phase.as_str().to_owned()),

@@ -8,7 +8,6 @@ use specum_core::event::Outcome;
 use specum_core::machine::Start;
 use specum_core::run::Patience;
 use specum_core::summary::Summary;
-use specum_core::tasks::TaskFile;
 
 use super::print;
 use crate::attempt::Workspace;
@@ -100,11 +99,12 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
         allow_dirty: false,
         worktree_setup: None,
         accept_git_changes: false,
+        keep_days: None,
     };
     let outlet = report::to_stdout(false).map_err(RunError::Thread)?;
     let outcome = runner::run(workspace, &options, &outlet)?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
-    let summary = Summary::of(&workspace.store.read_journal()?, &TaskFile::scan(&tasks));
+    let summary = Summary::of(&workspace.store.read_journal()?, &tasks.file());
     outlet.summary(&workspace.spec.name, summary);
     Ok(outcome)
 }

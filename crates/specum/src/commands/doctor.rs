@@ -24,7 +24,8 @@ use crate::store::Store;
 ///
 /// With --repair it puts away what a run that was killed has left: processes,
 /// worktrees, half-done work. What such a run had changed is kept under
-/// refs/specum/.
+/// refs/specum/. What is older than `keep_days` is deleted, as each run does: logs
+/// of loops that are over, and copies of work that was done again since.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Put away what killed runs have left
@@ -202,7 +203,7 @@ fn examine_plugin(root: &Path, add: &mut impl FnMut(Grade, &'static str, String)
 /// Puts away what killed runs have left, of every spec that was ever worked.
 fn repair() -> anyhow::Result<String> {
     let project = super::project()?;
-    let mut repaired = Vec::new();
+    let (mut repaired, mut said) = (Vec::new(), Vec::new());
     for spec in project.specs() {
         let workspace = Workspace::new(&project, spec)?;
         if !workspace.store.journal_path().exists() {
@@ -215,11 +216,12 @@ fn repair() -> anyhow::Result<String> {
             let by = owner.description();
             return Err(AttemptError::Held { spec, by }.into());
         }
-        runner::repair(&workspace)?;
+        said.extend(runner::repair(&workspace, project.settings.run.keep_days)?);
         super::tell_news(&workspace);
         repaired.push(spec);
     }
-    Ok(format!("repaired: {}", repaired.join(", ")))
+    said.push(format!("repaired: {}", repaired.join(", ")));
+    Ok(said.join("\n"))
 }
 
 /// What runs have left that did not get to their end.

@@ -28,8 +28,8 @@ pub(super) struct Args {
     /// Attempts for each task [default: the settings', or 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
-    /// Iteration at which the loop stops; every attempt is one [default: tasks ×
-    /// attempts × 2, at least 100]
+    /// Attempts for the whole loop, failed ones too [default: tasks × attempts ×
+    /// 2, at least 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_global_iterations: Option<u64>,
     /// Give a task that keeps failing a fix task instead of stopping
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     // Starting again moves a spent cap on, and a higher one is an agent's wish.
     let state = workspace.store.read_state().and_then(Result::ok);
     let lifts_a_cap = state.is_some_and(|state| {
-        let is_spent = state.global_iteration >= state.max_global_iterations;
+        let is_spent = state.attempts_left() == 0;
         is_spent || (start.raises_a_cap(&state) && person::is_an_agents_shell())
     });
     if lifts_a_cap {

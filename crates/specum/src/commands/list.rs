@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 fn row(spec: &Spec, active: bool) -> serde_json::Value {
     let store = Store::of(spec);
     let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
-    let file = specum_core::tasks::TaskFile::scan(&tasks);
+    let file = tasks.file();
     let phase = match store.read_state() {
         Some(Ok(State { phase, .. })) => Some(phase.as_str().to_owned()),
         Some(Err(_)) => Some("corrupt".into()),

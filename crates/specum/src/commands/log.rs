@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use specum_core::journal::{Entry, Record};
 use specum_core::summary::Summary;
-use specum_core::tasks::TaskFile;
 
 use super::{NotHere, print, print_report, project, spec};
 use crate::exit;
@@ -136,7 +135,7 @@ impl Journal {
     /// The summary of the last loop.
     fn summary(&self) -> anyhow::Result<Summary> {
         let tasks = self.store.read_tasks()?.unwrap_or_default();
-        Ok(Summary::of(&self.records, &TaskFile::scan(&tasks)))
+        Ok(Summary::of(&self.records, &tasks.file()))
     }
 
     /// Whether nothing more is to be expected.

@@ -10,7 +10,8 @@ use specum_core::plan::{self, Unit};
 use specum_core::run::Patience;
 use specum_core::settings::{self, RunSettings};
 use specum_core::summary::Summary;
-use specum_core::tasks::{self, Check, Command, Lookup, Task, TaskEdit, TaskFile, short_title};
+use specum_core::tasks::{self, Check, Command, Lookup, Task, TaskFile, short_title};
+use specum_core::verify::CheckTime;
 
 use super::check::counted_check;
 use super::{
@@ -59,8 +60,8 @@ pub(super) struct Args {
     /// Attempts for each task [default: 5]
     #[arg(long, value_name = "N", env = "SPECUM_MAX_TASK_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
-    /// Iteration at which the loop stops; every attempt is one [default: tasks ×
-    /// attempts × 2, at least 100]
+    /// Attempts for the whole loop, failed ones too [default: tasks × attempts ×
+    /// 2, at least 100]
     #[arg(long, value_name = "N", env = "SPECUM_MAX_GLOBAL_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_global_iterations: Option<u64>,
     /// Give a task that keeps failing a fix task instead of stopping
@@ -74,6 +75,10 @@ pub(super) struct Args {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", env = "SPECUM_IDLE_TIMEOUT", value_parser = time)]
     idle_timeout: Option<u64>,
+    /// How long a task's check may take, all its commands together
+    /// [default: 30m]
+    #[arg(long, value_name = "TIME", env = "SPECUM_VERIFY_TIMEOUT", value_parser = time)]
+    verify_timeout: Option<u64>,
     /// How long all of it may take, over all runs of the loop
     #[arg(long, value_name = "TIME", env = "SPECUM_MAX_TIME", value_parser = time)]
     max_time: Option<u64>,
@@ -141,6 +146,9 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     workspace.refuse_bad_plan()?;
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
+    if args.verify_timeout.is_some() {
+        workspace.check_time = CheckTime::new(args.verify_timeout);
+    }
     workspace.scope.only = chosen(&workspace, &args.only)?;
     warn_of_misspelt_variables();
     warn_of_settings(&project);
@@ -159,7 +167,7 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     let outcome = outcome?;
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let journal = workspace.store.read_journal()?;
-    let summary = Summary::of(&journal, &TaskFile::scan(&tasks));
+    let summary = Summary::of(&journal, &tasks.file());
     outlet.summary(&workspace.spec.name, summary);
     Ok(code(&outcome))
 }
@@ -192,7 +200,7 @@ fn at_once(workspace: &Workspace, jobs: Option<usize>) -> usize {
 
 fn chosen(workspace: &Workspace, named: &[String]) -> anyhow::Result<Vec<String>> {
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let name = |address: &String| {
         let task = file.by_address(address.trim());
         task.map(Task::name).ok_or_else(|| AttemptError::NoTask(address.clone()))
@@ -221,6 +229,7 @@ fn options(args: &Args, typed: Typed, settings: &RunSettings) -> anyhow::Result<
         allow_dirty: args.allow_dirty,
         worktree_setup: settings.worktree_setup.clone(),
         accept_git_changes: settings.accept_git_changes.unwrap_or(false),
+        keep_days: settings.keep_days,
     })
 }
 
@@ -365,28 +374,16 @@ fn dry_run(
     json: bool,
 ) -> anyhow::Result<u8> {
     let tasks = workspace.store.read_tasks()?;
-    let mut text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
+    let text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
+    let file = text.file();
     let agents: Vec<&str> = options.agents.iter().map(|agent| agent.name()).collect();
-    let mut units = Vec::new();
     let lookup = process::lookup(&workspace.spec.root);
-    let on_record = checks_on_record(&workspace.store, &TaskFile::scan(&text))?;
-    loop {
-        let file = TaskFile::scan(&text);
-        let unit = plan::next(&file, &workspace.scope, |_| plan::Readiness::Ready);
-        if unit == Unit::Complete {
-            break;
-        }
-        let rows: Vec<Row> = unit
-            .tasks()
-            .iter()
-            .map(|&at| Row::of(&on_record, &file, &file.tasks[at], &lookup))
-            .collect();
-        let ticks: Vec<TaskEdit> =
-            unit.tasks().iter().map(|&at| TaskEdit::Tick(file.tasks[at].key())).collect();
-        let ticked = TaskEdit::apply_all(&ticks, file.text());
-        units.push((unit, rows));
-        text = ticked;
-    }
+    let on_record = checks_on_record(&workspace.store, &file)?;
+    let row = |at: &usize| Row::of(&on_record, &file, &file.tasks[*at], &lookup);
+    let units: Vec<(Unit, Vec<Row>)> = plan::order(&file, &workspace.scope)
+        .into_iter()
+        .map(|unit| (unit.clone(), unit.tasks().iter().map(row).collect()))
+        .collect();
     if json {
         let units: Vec<_> = units
             .iter()
@@ -399,29 +396,26 @@ fn dry_run(
         return Ok(exit::OK);
     }
     let count: usize = units.iter().map(|(_, rows)| rows.len()).sum();
-    print(format!(
+    let mut lines = vec![format!(
         "{}: {count} open tasks, {} at once at most, worked by {}\n",
         workspace.spec.name,
         workspace.scope.max_parallel,
         agents.join(", then ")
-    ))?;
-    for (what, command) in commands {
-        print(format!("{what}: `{command}`\n"))?;
-    }
+    )];
+    lines.extend(commands.iter().map(|(what, command)| format!("{what}: `{command}`\n")));
     for (number, (unit, rows)) in units.iter().enumerate() {
         let note = match unit {
             Unit::Parallel(_) => "  at once, each in a worktree",
             Unit::Verify(_) => "  checked by specum; an agent only mends",
             Unit::Sequential(_) | Unit::Complete => "",
         };
-        print(format!("{:3}.{note}", number + 1).trim_end())?;
+        lines.push(format!("{:3}.{note}", number + 1).trim_end().to_owned());
         for row in rows {
-            print(format!("     {:6} {}", row.id, row.title))?;
-            for line in row.check().lines() {
-                print(format!("            {line}"))?;
-            }
+            lines.push(format!("     {:6} {}", row.id, row.title));
+            lines.extend(row.check().lines().map(|line| format!("            {line}")));
         }
     }
+    print(lines.join("\n"))?;
     Ok(exit::OK)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         None => None,
     };
     let tasks = store.read_tasks()?.unwrap_or_default();
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let journal = store.read_journal()?;
     let held_by = owner::holder(&store, state.as_ref(), Asker::Person).to_string();
     let told = Told { held_by, summary: Summary::of(&journal, &file) };
@@ -111,7 +111,7 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
                         // Behind the last one no other is made.
                         state.task_iteration.min(state.max_task_iterations),
                         state.max_task_iterations,
-                        state.global_iteration,
+                        state.global_iteration.min(state.max_global_iterations),
                         state.max_global_iterations
                     ),
                 );

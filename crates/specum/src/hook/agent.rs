@@ -56,7 +56,7 @@ pub(super) fn is_agent_call(input: &Input) -> bool {
 /// Everything needed to work a spec; a host is not told why it cannot be had,
 /// the log is.
 pub(super) fn opened(project: &Project, spec: Spec) -> Option<Workspace> {
-    match Workspace::new(project, spec) {
+    match Workspace::in_hook(project, spec) {
         Ok(workspace) => Some(workspace),
         Err(error) => {
             log(&error.to_string());

@@ -12,7 +12,6 @@ use specum_core::hook::Input;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine;
-use specum_core::tasks::TaskFile;
 
 use super::agent::{is_agent_call, with_news};
 use super::{Lookup, log, lookup};
@@ -259,7 +258,7 @@ fn remarks(entry: &Entry) -> Vec<String> {
 fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, AttemptError> {
     let view = workspace.store.read()?;
     let tasks = view.tasks.unwrap_or_default();
-    let file = TaskFile::scan(&tasks);
+    let file = tasks.file();
     let count = format!("{} of {}", file.done_count(), file.tasks.len());
     let most = view.state.as_ref().map_or(0, |state| state.max_task_iterations);
     let journal = workspace.store.read_journal()?;

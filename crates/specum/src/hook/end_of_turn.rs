@@ -60,7 +60,7 @@ pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<Stri
     }
     let mut judged = Judged::default();
     if has_asked {
-        let outcome = Workspace::new(project, spec.clone())
+        let outcome = Workspace::in_hook(project, spec.clone())
             .and_then(|workspace| judge(workspace, input, session));
         match outcome {
             Ok(said) => judged = said,

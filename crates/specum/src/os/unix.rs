@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
 use rustix::fs::OFlags;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getppid, kill_process, kill_process_group, setsid, waitid,
@@ -57,11 +57,6 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// When anything about a file was changed last, its name included.
-pub(crate) fn changed(file: &Metadata) -> Option<Timestamp> {
-    Timestamp::new(file.ctime(), i32::try_from(file.ctime_nsec()).ok()?).ok()
-}
-
 /// Brings to the disk which files are in a folder.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     std::fs::File::open(folder)?.sync_all()
@@ -70,6 +65,14 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 /// Tells a file from another one that has taken its name.
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.ino()
+}
+
+/// When a file, or what the system knows of it, was last changed: nobody can set
+/// that.
+pub(crate) fn changed(file: &Metadata) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(file.ctime()).ok()?);
+    let more = Duration::from_nanos(u64::try_from(file.ctime_nsec()).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(seconds)?.checked_add(more)
 }
 
 /// A command and what it starts can be ended together.

@@ -10,8 +10,7 @@ use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-
-use jiff::Timestamp;
+use std::time::SystemTime;
 
 use super::{Ended, Strength};
 
@@ -47,12 +46,12 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
     folder.metadata().is_ok_and(|found| !found.permissions().readonly())
 }
 
-pub(crate) fn changed(_file: &Metadata) -> Option<Timestamp> {
-    None
-}
-
 pub(crate) fn identity(file: &Metadata) -> u64 {
     file.creation_time()
+}
+
+pub(crate) fn changed(_file: &Metadata) -> Option<SystemTime> {
+    None
 }
 
 pub(crate) fn in_a_group_of_its_own(_command: &mut Command) {}

@@ -9,15 +9,15 @@ use std::fs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Zoned;
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use specum_core::agent::{Reset, Trouble};
 use specum_core::budget::{Budget, Charge};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
-use specum_core::run::{Choice, Millis, Run, Slot};
+use specum_core::run::{Choice, Millis, Run, Slot, WaitClock};
 
 use super::{
     Ended, Launch, Message, Next, Options, RunError, Stop, WAITING_MESSAGES, Worked, millis_since,
@@ -44,6 +44,9 @@ pub(super) struct Dispatcher<'a> {
     outlet: &'a Outlet,
     stop: &'a Stop,
     began: Instant,
+    /// The same by the clock on the wall.
+    began_at: Timestamp,
+    waits: WaitClock,
     run: Run,
     /// What is spent, as the state has it.
     budget: Budget,
@@ -85,6 +88,8 @@ impl<'a> Dispatcher<'a> {
             outlet,
             stop,
             began,
+            began_at: clock::now(),
+            waits: WaitClock::default(),
             run: Run::new(names, options.patience),
             budget,
             charged_until: 0,
@@ -130,6 +135,13 @@ impl<'a> Dispatcher<'a> {
         millis_since(self.began).saturating_mul(haste())
     }
 
+    /// The time by which waits begin and end.
+    fn waiting_now(&mut self) -> Millis {
+        let wall = clock::now().as_millisecond() - self.began_at.as_millisecond();
+        let wall = u64::try_from(wall).unwrap_or(0).saturating_mul(haste());
+        self.waits.now(self.now(), wall)
+    }
+
     fn handle(&mut self, message: Message) -> Result<(), RunError> {
         let now = self.now();
         match message {
@@ -143,9 +155,11 @@ impl<'a> Dispatcher<'a> {
                 self.running.insert(slot, handle);
             }
             Message::Printed { slot } => self.run.printed(slot, now),
-            Message::Said { slot, task, sign } => {
-                self.run.said(slot, &sign, now);
-                self.outlet.event(RunEvent::Agent { task, sign });
+            Message::Said { slot, task, signs } => {
+                for sign in signs {
+                    self.run.said(slot, &sign, now);
+                    self.outlet.event(RunEvent::Agent { task: task.clone(), sign });
+                }
             }
             Message::Answered { slot, answered } => self.run.answered(slot, answered),
             Message::Ended(ended) => self.ended(*ended)?,
@@ -227,7 +241,7 @@ impl<'a> Dispatcher<'a> {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let now = self.now();
+        let now = self.waiting_now();
         if let Some(why) = self.budget.spent(&self.run.in_use()) {
             self.stop_now(Outcome::Capped { why });
         }
@@ -269,7 +283,8 @@ impl<'a> Dispatcher<'a> {
         if let Some(before) = self.last.replace(agent).filter(|before| *before != agent) {
             let (from, to) = (self.run.name(before).to_owned(), self.run.name(agent).to_owned());
             let again = || format!("{to} is available again");
-            let why = self.run.why_not(before, self.now()).unwrap_or_else(again);
+            let now = self.waiting_now();
+            let why = self.run.why_not(before, now).unwrap_or_else(again);
             let entry =
                 Entry::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() };
             self.workspace.store.lock()?.record(entry)?;
@@ -296,7 +311,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     fn ended(&mut self, mut ended: Ended) -> Result<(), RunError> {
-        let now = self.now();
+        let now = self.waiting_now();
         self.running.remove(&ended.slot);
         if let Some(ours) = self.ended_by_us.remove(&ended.slot) {
             // An answer stands however long its process went on behind it, and

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use specum_core::agent::{Agent, Order, Report, Trouble};
+use specum_core::agent::{Agent, Order, Report, Sign, Trouble};
 use specum_core::brief;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
@@ -24,11 +24,13 @@ use crate::attempt::{self, AttemptError, By, Judged, Opened, Workspace};
 use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
-use crate::process::{self, Handle, Printed};
+use crate::process::{self, Handle, Log, Printed};
 use crate::report::Outlet;
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
+/// How many signs are passed on at once: more would be held in memory.
+const MOST_SIGNS: usize = 64;
 
 #[derive(Clone)]
 pub(super) struct Executor<'a> {
@@ -305,30 +307,44 @@ impl Executor<'_> {
         (command, input): (Command, Vec<u8>),
         index: usize,
         (slot, opened): (Slot, &Opened),
-        log: &Arc<std::fs::File>,
+        log: &Arc<Log>,
     ) -> Report {
         let handle = Handle::default();
         self.say(Message::Started { slot, agent: index, handle: handle.clone() });
         let mut reader = self.options.agents[index].reader();
         let mut pulse = Instant::now();
         let mut answered = false;
-        let streamed = process::stream(command, &input, log, &handle, |printed| {
-            let signs = match printed {
-                Printed::Line(line) => reader.line(line),
-                Printed::Noise => Vec::new(),
-            };
-            // Ahead of what it says it has used: no cap is to end it for that.
-            if answered != reader.has_answered() {
-                answered = !answered;
-                self.say(Message::Answered { slot, answered });
+        let said = |signs: Vec<Sign>| {
+            if !signs.is_empty() {
+                self.outlet.keep_pace();
+                self.say(Message::Said { slot, task: opened.key.clone(), signs });
             }
-            if signs.is_empty() && pulse.elapsed() >= PULSE {
+        };
+        let streamed = process::stream(command, &input, log, &handle, |printed| {
+            let lines = match printed {
+                Printed::Lines(lines) => lines,
+                Printed::Noise => &[],
+            };
+            let mut is_silent = true;
+            let mut signs = Vec::new();
+            for line in lines {
+                let of_line = reader.line(line);
+                is_silent &= of_line.is_empty();
+                // Ahead of what it says it has used: no cap is to end it for that.
+                if answered != reader.has_answered() {
+                    answered = !answered;
+                    said(std::mem::take(&mut signs));
+                    self.say(Message::Answered { slot, answered });
+                }
+                signs.extend(of_line);
+                if signs.len() >= MOST_SIGNS {
+                    said(std::mem::take(&mut signs));
+                }
+            }
+            said(signs);
+            if is_silent && pulse.elapsed() >= PULSE {
                 pulse = Instant::now();
                 self.say(Message::Printed { slot });
-            }
-            for sign in signs {
-                self.outlet.keep_pace();
-                self.say(Message::Said { slot, task: opened.key.clone(), sign });
             }
         });
         if let HowItEnded::NotStarted(why) = streamed.ended {

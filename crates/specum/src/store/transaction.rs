@@ -1,6 +1,7 @@
 //! One change of a spec's files: all of it, or nothing.
 
 use std::io;
+use std::sync::Arc;
 
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
@@ -145,9 +146,10 @@ impl Locked<'_> {
         }
         let path = self.store.tasks_path();
         let Some(before) = self.store.read_tasks()? else { return Ok(()) };
-        let after = TaskEdit::apply_all(edits, &before);
-        if after != before {
+        let after = TaskEdit::apply_to(edits, &before.file());
+        if *after != **before {
             self.store.replace(&self.store.writable(&path)?, &after)?;
+            *self.store.known_tasks.lock().expect("no reader panics") = Arc::new(after);
         }
         Ok(())
     }

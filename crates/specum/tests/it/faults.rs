@@ -160,12 +160,12 @@ fn fault_10_retries_did_not_count_and_starting_again_reset_the_counters() {
     world.specum(&["implement"]).exits(0);
     assert_eq!((count("taskIteration"), count("globalIteration")), (json!(3), json!(3)));
     let world = World::with_tasks("- [ ] 1.1 a\n  - **Verify**: `false`\n");
-    world.in_session(&["implement", "--max-global-iterations", "3"]).exits(0);
+    world.in_session(&["implement", "--max-global-iterations", "2"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(1);
     let call = world.finish("1.1", "TASK_COMPLETE");
     assert!(call.stdout.contains("All attempts are used."), "{}", call.stdout);
     world.specum(&["next"]).exits(6);
-    assert!(world.stop().reason().contains("Maximum global iterations (3) reached"));
+    assert!(world.stop().reason().contains("Maximum global iterations (2) reached"));
 }
 
 #[test]

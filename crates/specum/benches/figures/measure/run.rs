@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
-use super::row::{Row, size, time};
+use super::row::{Row, grouped, size, time};
 use super::sample::{Ratio, Sample, Subject, in_turn, timed};
 use super::{Bench, tell};
 use crate::world::World;
@@ -12,9 +13,10 @@ use crate::world::World;
 const NO_OP: &str = "cat > /dev/null; echo TASK_COMPLETE";
 
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
-    let mut rows = vec![own_time(bench), long_plan(bench)];
+    let mut rows = vec![own_time(bench), long_plan(bench), dry_run(bench), large_plan(bench)];
     rows.extend(at_once(bench));
     rows.extend(long_output(bench));
+    rows.push(short_lines(bench));
     rows
 }
 
@@ -53,6 +55,62 @@ fn long_plan(bench: &Bench) -> Row {
         Ratio::of(last, first),
     )
     .headline()
+}
+
+/// What a person is to do first, with a plan of any size.
+fn dry_run(bench: &Bench) -> Row {
+    let ((few, many), rounds) = bench.pick(((1_000, 10_000), 11), ((10, 20), 1));
+    tell(&format!("dry runs of {many} tasks, {rounds} rounds"));
+    let worlds = [many, few].map(|tasks| project(tasks, nothing));
+    let subjects = worlds.iter().map(|world| {
+        let args = ["--dry-run", "--agent-command", NO_OP];
+        Box::new(move || timed(|| run(bench, world, &args))) as Subject<'_>
+    });
+    let samples = in_turn(rounds, subjects.collect());
+    let known = format!("of {}", grouped(few));
+    let name = format!("dry run of {} tasks", grouped(many));
+    let row = Row::timed(name, &samples[0], &known, &samples[1]);
+    row.goal("< 1 s".into(), samples[0].median() < 1.0)
+}
+
+/// What a task costs in a plan of many, with git and all it starts.
+fn large_plan(bench: &Bench) -> Row {
+    let ((few, many), tasks, rounds) = bench.pick(((100, 10_000), 20, 5), ((10, 20), 2, 1));
+    tell(&format!("{tasks} tasks of a plan of {many}, {rounds} rounds"));
+    let subject = |size: usize| {
+        Box::new(move || {
+            let world = project(size, nothing);
+            let most = tasks.to_string();
+            let args = ["--max-global-iterations", &most, "--agent-command", NO_OP];
+            let time = processor_time(bench, &world, &args);
+            assert_eq!(commits(&world), tasks + 1, "one commit for each task");
+            time
+        }) as Subject<'_>
+    };
+    let samples = in_turn(rounds, vec![subject(many), subject(few)]);
+    let [many_each, few_each] = [&samples[0], &samples[1]].map(|sample| sample.per(tasks));
+    let name = format!("processor time of a task in a plan of {}", grouped(many));
+    Row::timed(name, &many_each, &format!("of {}", grouped(few)), &few_each).at_most(1.5)
+}
+
+/// An agent that prints many short lines, beside one that prints as much in long
+/// ones.
+fn short_lines(bench: &Bench) -> Row {
+    let (bytes, rounds) = bench.pick((100_000_000, 3), (1_000_000, 1));
+    let printed = size(f64::from(bytes));
+    tell(&format!("{printed} in short lines and in long ones, {rounds} rounds"));
+    let subject = |length: usize| {
+        Box::new(move || {
+            let line = "x".repeat(length - 1);
+            let agent =
+                format!("cat > /dev/null; yes {line} | head -c {bytes}; echo; echo TASK_COMPLETE");
+            let world = project(1, nothing);
+            timed(|| run(bench, &world, &["--agent-command", &agent]))
+        }) as Subject<'_>
+    };
+    let samples = in_turn(rounds, vec![subject(43), subject(1_000)]);
+    let name = format!("a run, {printed} printed in lines of 43 bytes");
+    Row::timed(name, &samples[0], "of 1,000 bytes", &samples[1]).at_most(2.0)
 }
 
 /// Eight tasks that wait, so that the number of cores does not matter.
@@ -154,6 +212,23 @@ fn run(bench: &Bench, world: &World, args: &[&str]) {
     let mut command = world.program(&bench.specum);
     command.args(["run", "--json"]).args(args).stdin(Stdio::null()).stdout(Stdio::null());
     assert!(command.status().expect("specum starts").success(), "{command:?}");
+}
+
+/// The processor's time that working the plan takes, up to a cap, with everything
+/// it starts.
+fn processor_time(bench: &Bench, world: &World, args: &[&str]) -> Duration {
+    let mut command = world.program("sh");
+    command.args(["-c", "\"$@\" > /dev/null; times", "sh"]).arg(&bench.specum);
+    command.args(["run", "--json"]).args(args).stdin(Stdio::null());
+    let told = command.output().expect("sh is there").stdout;
+    let told = String::from_utf8_lossy(&told).into_owned();
+    // The second line is that of the children: `0m1.23s 0m0.45s`.
+    let times = told.lines().nth(1).unwrap_or_default().split_whitespace();
+    let seconds = times.filter_map(|time| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    });
+    Duration::from_secs_f64(seconds.sum())
 }
 
 /// Works the plan with an agent that runs `work`, and gives the runner's memory

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use specum_core::digest::Digest;
 
 use super::row::{Row, grouped};
 use super::sample::{Subject, in_turn, timed};
@@ -19,13 +20,15 @@ const GOAL: f64 = 1.5;
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
     let rounds = bench.pick(400, 2);
     tell(&format!("the stop decision, {rounds} rounds"));
-    let many = bench.pick(10_000, 100);
+    let (many, records) = bench.pick((10_000, 10_000), (100, 100));
     let scenes = [
         Scene::new(&bench.specum, 60, 1 << 20),
         Scene::new(&bench.specum, 60, 50 << 20),
         Scene::new(&bench.specum, 60, 1 << 30),
         Scene::new(Path::new(SPECUM), 60, 50 << 20),
         Scene::new(&bench.specum, many, 1 << 20),
+        Scene::new(&bench.specum, 60, 1 << 20).with_journal(10),
+        Scene::new(&bench.specum, 60, 1 << 20).with_journal(records),
     ];
     let known = World::empty();
     let nothing: Subject<'_> = Box::new(|| {
@@ -42,6 +45,13 @@ pub(super) fn measure(bench: &Bench) -> Vec<Row> {
         row("stop decision, 60 tasks, transcript of 1 GB", 3).at_most(GOAL),
         row("stop decision, 60 tasks, 50 MB, linked dynamically", 4),
         row(&format!("stop decision, {} tasks, 1 MB", grouped(many)), 5).headline(),
+        Row::timed(
+            format!("stop decision, journal of {} records", grouped(records)),
+            &samples[7],
+            "of 10",
+            &samples[6],
+        )
+        .at_most(1.1),
     ]
 }
 
@@ -75,6 +85,24 @@ impl Scene {
         });
         world.write("input.json", input.to_string());
         Scene { world, program: program.into() }
+    }
+
+    /// The same in a loop of our own, held by the session, with a story behind it.
+    fn with_journal(self, records: usize) -> Scene {
+        let state = "specs/demo/.ralph-state.json";
+        let mut held: Value = serde_json::from_str(&self.world.read(state)).expect("our own");
+        let tasks = self.world.read("specs/demo/tasks.md");
+        held["plan"] = json!(Digest::of(tasks.as_bytes()).hex());
+        held["owner"] = json!({"kind": "session", "sessionId": "bench"});
+        self.world.write(state, held.to_string());
+        let record = json!({
+            "v": 1, "at": "2026-01-01T00:00:00.000Z", "event": "failed", "attempt": 1,
+            "task": {"id": "1.1", "title": "Do the thing"}, "class": "check", "changed": [],
+            "reasons": ["`make` ended with code 2"], "output": "x".repeat(400),
+        });
+        let journal = format!("{record}\n").repeat(records);
+        self.world.write("specs/demo/.ralph-journal.jsonl", journal);
+        self
     }
 
     /// A first stop, which is blocked and written down.

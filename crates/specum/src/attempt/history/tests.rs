@@ -95,3 +95,25 @@ fn a_run_that_has_begun_has_put_away_what_others_left() {
     assert_eq!(History(&story(&tree)).unsettled().len(), 1);
     assert_eq!(History(&story(&[&tree[..], &[run]].concat())).unsettled().len(), 0);
 }
+
+#[test]
+fn finding_2_10_what_a_complete_loop_has_passed_is_not_looked_at_again() {
+    let passed = |task: usize| {
+        json!({"event": "passed", "attempt": 1, "task": {"id": format!("1.{task}"), "title": "a"},
+               "to_commit": true})
+    };
+    let of = |task: usize, event: serde_json::Value| {
+        let mut event = event;
+        event["task"] = json!({"id": format!("1.{task}"), "title": "a"});
+        event
+    };
+    let mut story_of_two = vec![of(1, opened(1)), passed(1)];
+    let is_found = |events: &[serde_json::Value]| History(&story(events)).uncommitted().is_some();
+    assert!(is_found(&story_of_two));
+    story_of_two.push(json!({"event": "completed", "tasks": 1}));
+    assert!(!is_found(&story_of_two));
+    story_of_two.extend([of(2, opened(1)), passed(2)]);
+    assert!(is_found(&story_of_two));
+    story_of_two.push(of(2, json!({"event": "committed", "commit": "abc"})));
+    assert!(!is_found(&story_of_two), "and not the first one again");
+}

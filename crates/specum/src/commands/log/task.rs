@@ -7,7 +7,6 @@ use std::thread;
 
 use anyhow::Context;
 use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
-use specum_core::tasks::TaskFile;
 
 use super::{Args, Journal, LOOK, NotHere, end, print, print_report, show};
 use crate::attempt::AttemptError;
@@ -48,7 +47,7 @@ pub(super) fn run(
 /// file no longer has it.
 fn id_of(journal: &Journal, named: &str) -> anyhow::Result<String> {
     let tasks = journal.store.read_tasks()?.unwrap_or_default();
-    if let Some(task) = TaskFile::scan(&tasks).by_address(named) {
+    if let Some(task) = tasks.file().by_address(named) {
         return Ok(task.name());
     }
     let known = journal.records.iter().filter_map(|record| record.entry.task());
@@ -61,7 +60,7 @@ fn id_of(journal: &Journal, named: &str) -> anyhow::Result<String> {
 /// All attempts at a task, those of earlier loops too.
 fn story_of(journal: &Journal, id: &str) -> anyhow::Result<TaskSummary> {
     let tasks = journal.store.read_tasks()?.unwrap_or_default();
-    let all = Summary::of_all_loops(&journal.records, &TaskFile::scan(&tasks));
+    let all = Summary::of_all_loops(&journal.records, &tasks.file());
     let task = all.tasks.into_iter().find(|task| task.id == id);
     task.ok_or_else(|| AttemptError::NoTask(id.to_owned()).into())
 }
@@ -216,6 +215,12 @@ impl Reading {
     fn show(&mut self) -> anyhow::Result<()> {
         let mut piece = vec![0; 64 * 1024];
         let mut out = io::stdout().lock();
+        // Of a long one the middle is left out, and what follows moves up.
+        let length = self.file.metadata()?.len();
+        if self.file.stream_position()? > length {
+            self.file.seek(SeekFrom::Start(length.saturating_sub(SHOWN)))?;
+            out.write_all(b"\n(some of it is left out)\n")?;
+        }
         loop {
             let length = self.file.read(&mut piece)?;
             if length == 0 {

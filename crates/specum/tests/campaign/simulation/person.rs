@@ -42,7 +42,7 @@ impl World {
             max_global_iterations: self
                 .chance
                 .once_in(6)
-                .then(|| self.truth.iterations + 2 + u64::from(self.chance.below(10))),
+                .then(|| self.truth.iterations + 1 + u64::from(self.chance.below(10))),
             recovery_mode: Some(self.chance.below(2) == 0),
             max_tokens: self.chance.once_in(8).then(|| self.truth.tokens + 200),
             ..Start::default()

@@ -69,7 +69,7 @@ impl World {
             self.is_told_apart(&found)?;
             let is_settled = found.edits.is_empty() && found.unproved.is_empty();
             promise!(
-                is_settled || !known.has_reviewed(&text),
+                is_settled || !known.has_reviewed(&file),
                 "a plan that counts as reviewed has something in it: {found:?}"
             );
             if !found.edits.is_empty() {
@@ -79,7 +79,7 @@ impl World {
                 let event = Event::Follow { renames: renames.collect(), settled };
                 let mut step = machine::step(&known, &file, event);
                 if let Some(state) = &mut step.state {
-                    found.note_in(state, &text);
+                    found.note_in(state, &file);
                 }
                 let entry = Entry::PlanChanged { edits: found.edits.clone() };
                 let written = self.write(entry, &step);
@@ -92,7 +92,7 @@ impl World {
             } else {
                 self.is_what_it_is(&found.unproved)?;
                 if let Some(state) = &mut state {
-                    found.note_in(state, &text);
+                    found.note_in(state, &file);
                 }
             }
             self.record_is_true(&ledger)?;

@@ -391,7 +391,7 @@ impl World {
     fn proved(&self, state: Option<&State>) -> (Vec<u8>, Vec<String>) {
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
-        let is_reviewed = state.is_some_and(|state| state.has_reviewed(&text));
+        let is_reviewed = state.is_some_and(|state| state.has_reviewed(&file));
         if file.open().next().is_some() && is_reviewed {
             return (text, Vec::new());
         }

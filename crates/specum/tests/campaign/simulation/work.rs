@@ -10,7 +10,7 @@ use specum_core::state::{State, TaskResult};
 use specum_core::summary::AttemptResult;
 use specum_core::tasks::{Check, Expectation, Found, Program, TaskFile};
 use specum_core::verify::{
-    self, CheckRun, CommandRun, CommitRun, Ended, Evidence, Failure, Layer, Verdict,
+    self, CheckRun, CheckTime, CommandRun, CommitRun, Ended, Evidence, Failure, Layer, Verdict,
 };
 
 use super::agents::Act;
@@ -118,8 +118,8 @@ impl World {
             wait => return Ok(Next::Wait(wait)),
         };
         promise!(
-            unit.tasks().len() as u64 <= state.max_global_iterations - state.global_iteration,
-            "more attempts are begun than there are iterations left"
+            unit.tasks().len() as u64 <= state.attempts_left(),
+            "more attempts are begun than are left"
         );
         self.open_unit(&state, &file, &unit)
     }
@@ -261,6 +261,7 @@ impl World {
             let passes = works || command.text.starts_with(b"echo");
             let wanted = command.expect.as_ref().filter(|_| passes);
             CommandRun {
+                time: CheckTime::new(None),
                 ended: Ended::Code(i32::from(!passes)),
                 output: String::new(),
                 stdout: wanted.map(Expectation::example).unwrap_or_default(),

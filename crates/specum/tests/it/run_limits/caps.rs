@@ -56,6 +56,21 @@ fn fault_32_the_cost_cap_did_nothing_without_a_session() {
 }
 
 #[test]
+fn finding_50_tokens_without_a_price_end_a_run_under_a_cap_in_dollars() {
+    let stage = Stage::new(two());
+    stage.agent("claude", works(600, 0.0));
+    // As often as one starts it.
+    for _ in 0..2 {
+        let why = stage.run(&["--max-cost", "5"]).ends(6, "capped");
+        assert!(why.contains("named no price, so --max-cost cannot bind"), "{why}");
+    }
+    assert_eq!(stage.calls("claude"), 1);
+    assert!(stage.tasks().starts_with("- [x] 1.1"), "what it did counts");
+    stage.agent("claude", works(600, 0.5));
+    stage.run(&["--max-cost", "6"]).ends(0, "complete");
+}
+
+#[test]
 fn work_that_is_finished_counts_although_it_was_dearer_than_the_cap() {
     let stage = Stage::new(two());
     // It lingers behind its last word, as the real one does now and then.
@@ -71,7 +86,7 @@ fn work_that_is_finished_counts_although_it_was_dearer_than_the_cap() {
 fn what_completes_the_plan_is_success_although_it_reaches_every_cap() {
     let stage = Stage::new(wants("1.1", "a.txt"));
     stage.agent("claude", works(600, 0.5));
-    let caps = ["--max-cost", "0.50", "--max-tokens", "600", "--max-global-iterations", "2"];
+    let caps = ["--max-cost", "0.50", "--max-tokens", "600", "--max-global-iterations", "1"];
     stage.run(&caps).ends(0, "complete");
     assert_eq!(stage.status()["done"], 1);
 }
@@ -81,7 +96,7 @@ fn a_cap_that_is_reached_binds_the_next_run_and_the_verbs_and_a_higher_one_goes_
     for (cap, reached, higher) in [
         ("--max-tokens", "500", "5000"),
         ("--max-cost", "0.40", "4"),
-        ("--max-global-iterations", "2", "20"),
+        ("--max-global-iterations", "1", "20"),
     ] {
         let stage = Stage::new(two());
         stage.agent("claude", works(600, 0.5));
@@ -107,10 +122,10 @@ fn a_cap_that_is_not_reached_yet_outlives_the_run_that_set_it() {
     let stage = Stage::new(two() + &wants("1.3", "c.txt"));
     stage.agent("claude", "sh touch a.txt b.txt c.txt\n".to_owned() + &claude::complete(300, 0.1));
     for (only, outcome, code) in [("1.1", "chosen-done", 0), ("1.2", "capped", 6)] {
-        let caps: &[&str] = if only == "1.1" { &["--max-global-iterations", "2"] } else { &[] };
+        let caps: &[&str] = if only == "1.1" { &["--max-global-iterations", "1"] } else { &[] };
         let _ = stage.run(&[&["--only", only], caps].concat()).ends(code, outcome);
     }
-    assert_eq!(stage.status()["maxGlobalIterations"], 2);
+    assert_eq!(stage.status()["maxGlobalIterations"], 1);
 }
 
 #[test]
@@ -296,10 +311,23 @@ fn the_same_word_for_different_tasks_is_no_stall() {
 }
 
 #[test]
+fn finding_58_so_many_iterations_are_so_many_attempts() {
+    for attempts in [1, 3] {
+        let stage = Stage::new(two());
+        stage.agent("claude", claude::complete(10, 0.1));
+        stage.run(&["--max-global-iterations", &attempts.to_string()]).ends(6, "capped");
+        assert_eq!(stage.calls("claude"), attempts);
+        let status = stage.specum(&["status"]);
+        let shown = format!("iteration {attempts} of {attempts}");
+        assert!(status.exits(0).stdout.contains(&shown), "{}", status.stdout);
+    }
+}
+
+#[test]
 fn a_group_does_not_begin_more_attempts_than_the_loop_has() {
     let tasks = (1..=4).map(|n| wants(&format!("1.{n}"), &format!("{n}.txt"))).collect::<String>();
     let stage = Stage::new(tasks.replace(" Write", " [P] Write"));
     stage.agent("claude", claude::complete(10, 0.1));
     stage.run(&["--max-global-iterations", "3"]).ends(6, "capped");
-    assert_eq!(stage.calls("claude"), 2, "the third iteration is the end");
+    assert_eq!(stage.calls("claude"), 3);
 }

@@ -152,6 +152,21 @@ fn and_for_how_long_an_agent_may_take() {
 }
 
 #[test]
+fn finding_21_a_check_has_the_time_that_is_typed_or_set() {
+    for places in 1..=3 {
+        let stage = Stage::new("- [ ] 1.1 a\n  - **Verify**: `sleep infinity`\n");
+        stage.agent("claude", claude::complete(5, 0.1));
+        let values = ["11ms", "22ms", "33ms"];
+        let more = ["--max-task-iterations", "1", "--json"];
+        let call = set_in(&stage, places, "verify-timeout", values, &more);
+        let limit = ["11 milliseconds", "22 milliseconds", "33 milliseconds"][places - 1];
+        let expected = format!("did not end within {limit}, which is what a check has");
+        assert!(call.exits(6).stdout.contains(&expected), "{expected}: {}", call.stdout);
+        assert!(call.stdout.contains("verify_timeout"), "{}", call.stdout);
+    }
+}
+
+#[test]
 fn a_command_that_is_typed_counts_more_than_an_agent_of_the_environment() {
     let stage = refused();
     let mut command =
@@ -194,6 +209,7 @@ fn bad_values_are_refused_wherever_they_stand_and_nothing_begins() {
         ("task-timeout", "soon", "90s, 10m or 2h"),
         ("task-timeout", "0", "90s, 10m or 2h"),
         ("idle-timeout", "-5s", "90s, 10m or 2h"),
+        ("verify-timeout", "later", "90s, 10m or 2h"),
         ("max-time", "18446744073709551615", "90s, 10m or 2h"),
         ("max-time", "99999999999999999999d", "90s, 10m or 2h"),
         ("max-cost", "0", "above 0"),

@@ -87,7 +87,10 @@ fn a_loop_that_waits_gives_nothing_out() {
         world.state(&state);
         refused(&calls(&world, "task 1.1", "t"))
     };
-    assert!(with(json!({"maxGlobalIterations": 1})).starts_with("All attempts are used"));
+    assert!(
+        with(json!({"maxGlobalIterations": 1, "globalIteration": 2}))
+            .starts_with("All attempts are used")
+    );
     let blocked = with(json!({"blocked": "task 1.1 failed", "awaitingApproval": true}));
     assert!(blocked.starts_with("Blocked: task 1.1 failed"), "{blocked}");
     assert_eq!(recorded(&world, "delegated"), Vec::<String>::new());
