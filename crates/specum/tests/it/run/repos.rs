@@ -58,10 +58,11 @@ fn finding_22_a_hook_that_formats_takes_one_agent_and_one_commit() {
 
 #[test]
 fn finding_22_what_a_hook_breaks_is_committed_and_named_and_repaired_by_the_next_attempt() {
-    let world = planned("- [ ] 1.1 a\n  - **Verify**: `grep -q ' $' out/1.1.txt`\n");
+    let check = "grep -q ' $' out/1.1.txt || test -f out/repaired";
+    let world = planned(&format!("- [ ] 1.1 a\n  - **Verify**: `{check}`\n"));
     world.git_hook("pre-commit", FORMATS);
     let script = "echo x >> $HOME/starts; mkdir -p out; printf '%s' \"$brief\" > $HOME/brief\n\
-                  test -f out/1.1.txt && rm .git/hooks/pre-commit\n\
+                  test -f out/1.1.txt && touch out/repaired\n\
                   echo \"1.1 \" > out/1.1.txt; echo TASK_COMPLETE\n";
     let ended = works(&world, script, &[]);
     ended.exits(0);
