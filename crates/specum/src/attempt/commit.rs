@@ -50,8 +50,9 @@ impl Workspace {
         opened: &Opened,
         mut judged: Judged,
     ) -> Result<Judged, AttemptError> {
-        let journal = self.store.read_journal()?;
-        let Some(passed) = History(&journal).uncommitted() else { return Ok(judged) };
+        // Not held any longer: the journal would be copied for the next record.
+        let passed = History(&self.store.read_journal()?).uncommitted();
+        let Some(passed) = passed else { return Ok(judged) };
         debug_assert_eq!(passed.opened.key, opened.key);
         let outcome = self.commit(&passed, &judged)?;
         judged.commit = outcome.id;

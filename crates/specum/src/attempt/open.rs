@@ -133,6 +133,8 @@ impl Workspace {
                 drop(locked);
                 continue;
             }
+            // It would be copied for the next record.
+            drop(journal);
             return self.open_due(&locked, &reviewed, &tree);
         }
     }
