@@ -23,7 +23,7 @@ use crate::clock;
 const BEHIND: usize = 500;
 /// How much may wait before what agents say is left out. More than [`BEHIND`] by
 /// what is on its way when they are held up.
-const FULL: usize = 1_000;
+const FULL: usize = 4_000;
 /// A reader that takes nothing for so long stands still.
 const STANDSTILL: Duration = Duration::from_secs(1);
 /// How long one that stands still is waited for at the end.
