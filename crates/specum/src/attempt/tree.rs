@@ -144,7 +144,10 @@ impl Workspace {
     /// Says which changes of the user's own an attempt has made away with: what
     /// was uncommitted before it, and is neither that nor committed now.
     pub(super) fn tell_vanished(&self, opened: &Opened, now: &Tree, changed: &[String]) {
-        let gone = |path: &&String| !now.dirty.contains_key(*path) && !changed.contains(path);
+        let gone = |path: &&String| {
+            // Our own are kept out of sight as soon as that can be done.
+            !now.dirty.contains_key(*path) && !changed.contains(path) && !git::is_own_file(path)
+        };
         let gone: Vec<&str> = opened.dirty.keys().filter(gone).map(String::as_str).collect();
         if !gone.is_empty() {
             self.add_news(format!(
