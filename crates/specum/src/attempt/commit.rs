@@ -80,7 +80,7 @@ impl Workspace {
             // Asked first: a git that cannot tell is not one that refuses.
             match self.commit_of(git, &passed.opened)? {
                 Some(commit) => {
-                    let made = git.committed(&commit, None)?;
+                    let made = git.committed(&commit, &[], None)?;
                     let made = Committed { id: Some(commit), ..made };
                     self.after_commit(&passed, &judged, made)?;
                 }

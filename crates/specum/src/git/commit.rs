@@ -115,7 +115,7 @@ impl Git {
             self.commit_index(&others, message).map_err(GitError::refusal)?;
         }
         failpoint::reached("after git commit");
-        let mut committed = self.committed("HEAD", Some(began))?;
+        let mut committed = self.committed("HEAD", paths, Some(began))?;
         by_hooks.extend(committed.by_hooks);
         by_hooks.sort();
         by_hooks.dedup();
@@ -130,6 +130,7 @@ impl Git {
     pub fn committed(
         &self,
         commit: &str,
+        ours: &[String],
         began: Option<SystemTime>,
     ) -> Result<Committed, GitError> {
         let status = self.status()?;
@@ -138,7 +139,9 @@ impl Git {
             let args = ["diff-tree", "-r", "--root", "--no-commit-id", "--name-only", "-z"];
             let made = self.read_bytes(&[&args[..], &["--no-renames", commit]].concat())?;
             let made: HashSet<String> = path::listed(&made).into_iter().collect();
-            by_hooks.extend(status.staged.iter().filter(|path| made.contains(*path)).cloned());
+            // What a hook has made as it was before is not in the commit at all.
+            let is_of_it = |path: &&String| made.contains(*path) || ours.contains(path);
+            by_hooks.extend(status.staged.iter().filter(is_of_it).cloned());
         }
         if by_hooks.is_empty() {
             return Ok(Committed { id: status.head.clone(), by_hooks, status });
