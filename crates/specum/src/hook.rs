@@ -4,7 +4,7 @@
 //! standard output. Whatever goes wrong, it ends with code 0 and nothing on
 //! standard output, so that the host works on as if it were not there. The
 //! Stop hook of Claude Code takes no lock and starts no process, thread or runtime;
-//! that of Codex and Gemini CLI judges ([`end_of_turn`]).
+//! that of Codex and Gemini CLI judges (`hook/end_of_turn`).
 
 mod agent;
 mod answer;

@@ -1,7 +1,7 @@
 //! What a person sees of a run while it works, and of a loop when it is over.
 //!
 //! A run tells [`RunEvent`]s to a [`Outlet`], and a thread of its own gives them
-//! to a [`Reporter`]: the live view on a terminal, plain lines elsewhere, JSON for
+//! to a `Reporter`: the live view on a terminal, plain lines elsewhere, JSON for
 //! programs. At the end there is a summary, made from the journal. Whatever titles, agents and checks have said, nothing of it
 //! reaches a terminal as it was: every text goes through `clean` first.
 
