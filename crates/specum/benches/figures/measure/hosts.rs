@@ -95,8 +95,15 @@ fn install(world: &World, program: &Path, host: &str) {
 /// A model that asks once, works by one command for each task, and ends its turn.
 fn works(told: &Told) -> Answer {
     match told {
-        Told::Text(text) if text.contains(" · now ") => Answer::Run("true".into()),
-        Told::Text(_) => Answer::Run("specum implement".into()),
+        Told::Text(text) => match text.split_once(" · now ") {
+            // Another one each time: Gemini CLI ends a model that repeats itself.
+            Some((_, task)) => Answer::Run(format!("true {}", first_word(task))),
+            None => Answer::Run("specum implement".into()),
+        },
         Told::Output(_) => Answer::Say("TASK_COMPLETE".into()),
     }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
 }
