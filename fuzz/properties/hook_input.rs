@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 use specum_core::guard::{self, Memory};
-use specum_core::hook::{self, Input, Output};
+use specum_core::hook::{self, HookOutput, Input};
 use specum_core::owner::{Asker, Holder};
-use specum_core::prompt::Spec;
+use specum_core::prompt::SpecName;
 use specum_core::state::State;
 use specum_core::stop::{self, Scene};
 use specum_core::tasks::TaskFile;
@@ -48,7 +48,7 @@ fn a_stuck_session_is_let_go(
         let holder = Holder::of(state.ok(), &memory, asker, |_| true);
         let decision = stop::decide(&Scene {
             input,
-            spec: Spec { name: "demo", path: "./specs/demo" },
+            spec: SpecName { name: "demo", path: "./specs/demo" },
             state,
             tasks: Some(&tasks),
             last_message: input.last_message.as_deref(),
@@ -62,7 +62,7 @@ fn a_stuck_session_is_let_go(
             news: &[],
         });
         is_portable(&decision.output);
-        if !matches!(decision.output, Output::Block { .. }) {
+        if !matches!(decision.output, HookOutput::Block { .. }) {
             return;
         }
         let remembered = decision.memory.expect("a block is remembered");
@@ -72,9 +72,9 @@ fn a_stuck_session_is_let_go(
     panic!("more than {MOST_BLOCKS} blocks and nothing has moved");
 }
 
-fn is_portable(output: &Output) {
+fn is_portable(output: &HookOutput) {
     let line = output.render();
-    if *output == Output::Silent {
+    if *output == HookOutput::Silent {
         assert_eq!(line, "");
         return;
     }

@@ -16,7 +16,7 @@ const PLAN: &[u8] = b"# Plan\n\n## Phase 1: One\n\n\
 - [x] 1.1 Begin\n  - **Do**: begin\n  - **Verify**: `true`\n\
 - [ ] 1.2 [P] Left\n  - **Files**: left.txt\n  - **Verify**: `grep -c x left.txt` returns 1\n\
 - [ ] 1.3 [P] Right\n  - **Files**: right.txt\n  - **Verify**: `true`\n\
-- [ ] 1.4 [FIX 1.3] Mend\n\
+- [ ] 1.4 [FIX 1.3] Fix\n\
 \n## Phase 2: Two\n\n\
 - [ ] V1 [VERIFY] Look\n  - **Verify**:\n    ```sh\n    make check\n    ```\n\
 - [ ] 2.1 End\n";

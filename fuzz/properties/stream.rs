@@ -6,7 +6,7 @@
 //! its standard error.
 
 use specum_core::agent::{self, Lines, Report, Sign};
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
 use super::is_clean;
 
@@ -36,19 +36,19 @@ pub fn hold(name: &str, bytes: &[u8]) {
     is_a_fair_report(&report);
 }
 
-fn parts(bytes: &[u8]) -> (&[u8], Ended, String) {
+fn parts(bytes: &[u8]) -> (&[u8], ProcessEnd, String) {
     let mark = b"\n=== ";
     let Some(at) = bytes.windows(mark.len()).rposition(|window| window == mark) else {
-        return (bytes, Ended::Code(0), String::new());
+        return (bytes, ProcessEnd::Code(0), String::new());
     };
     let behind = String::from_utf8_lossy(&bytes[at + mark.len()..]).into_owned();
     let (how, stderr) = behind.split_once('\n').unwrap_or((&behind, ""));
     let number = how.split(' ').nth(1).and_then(|number| number.parse().ok());
     let ended = match (how.split(' ').next(), number) {
-        (Some("code"), Some(code)) => Ended::Code(code),
-        (Some("signal"), Some(signal)) => Ended::Signal(signal),
-        (Some("late"), Some(seconds)) => Ended::TimedOut(seconds.unsigned_abs().into()),
-        _ => Ended::NotStarted(how.to_owned()),
+        (Some("code"), Some(code)) => ProcessEnd::Code(code),
+        (Some("signal"), Some(signal)) => ProcessEnd::Signal(signal),
+        (Some("late"), Some(seconds)) => ProcessEnd::TimedOut(seconds.unsigned_abs().into()),
+        _ => ProcessEnd::NotStarted(how.to_owned()),
     };
     (&bytes[..at + 1], ended, stderr.to_owned())
 }
@@ -57,7 +57,7 @@ fn read(
     name: &str,
     output: &[u8],
     piece: usize,
-    ended: &Ended,
+    ended: &ProcessEnd,
     stderr: &str,
 ) -> (Vec<Sign>, Report) {
     let mut reader = agent::by_name(name, Some("cat")).expect("an agent of this name").reader();

@@ -5,7 +5,7 @@ use specum_core::ledger::{Ledger, Review};
 use specum_core::machine::{self, Due, Event};
 use specum_core::plan::{self, Scope, Unit};
 use specum_core::state::State;
-use specum_core::tasks::{Check, Found, Program, Task, TaskEdit, TaskFile};
+use specum_core::tasks::{Check, Program, Task, TaskEdit, TaskFile, TaskMatch};
 use specum_core::{check, ledger, tasks};
 
 /// How many tasks of a file are edited: each edit scans the file anew.
@@ -56,7 +56,7 @@ fn a_tick_changes_one_byte(file: &TaskFile<'_>, task: &Task) {
     let (tick, untick) = (TaskEdit::Tick(task.key()), TaskEdit::Untick(task.key()));
     let ticked = tick.apply(text);
     assert_eq!(tick.apply(&ticked), ticked, "a tick can be made twice");
-    let meant = matches!(file.find(&task.key()), Found::Same(index) if index == task.index);
+    let meant = matches!(file.find(&task.key()), TaskMatch::Same(index) if index == task.index);
     if meant && !task.done {
         // The box of a heading goes with the last of its tasks.
         assert!(differ_only_in_boxes(&ticked, &turned));

@@ -28,7 +28,7 @@ mod samples;
 use serde::Serialize;
 
 pub use self::lines::Lines;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 /// The agents that are programs of their own, in the order in which the first
 /// one installed is chosen.
@@ -169,7 +169,7 @@ pub trait Reader: Send {
     }
 
     /// It has ended; `stderr` is the end of its standard error.
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report;
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report;
 }
 
 /// A sign of life.
@@ -215,7 +215,7 @@ pub struct Report {
     pub result: String,
     /// What it used; `None` if it did not get to say so.
     pub usage: Option<Usage>,
-    /// What went wrong that no second look at the task would mend.
+    /// What went wrong that no second look at the task would fix.
     pub trouble: Option<Trouble>,
 }
 

@@ -2,13 +2,13 @@
 //!
 //! It begins with the task's block, byte for byte, and ends with the rules. In
 //! between stand what failed last time and what earlier executors learned. One
-//! line of it, the [`Marker`], says which attempt it belongs to, so that its
+//! line of it, the [`BriefMarker`], says which attempt it belongs to, so that its
 //! result finds its way back even if the host loses everything else.
 
 use serde::{Deserialize, Serialize};
 
 use crate::line;
-use crate::prompt::Spec;
+use crate::prompt::SpecName;
 use crate::tasks::Command;
 use crate::verify::Role;
 
@@ -19,7 +19,7 @@ const MAX_OUTPUT: usize = 2_000;
 
 /// Which attempt a brief, or a result, belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Marker {
+pub struct BriefMarker {
     /// The spec's name.
     pub spec: String,
     /// The task's id.
@@ -28,7 +28,7 @@ pub struct Marker {
     pub attempt: u64,
 }
 
-impl Marker {
+impl BriefMarker {
     /// One line.
     pub fn render(&self) -> String {
         let json = serde_json::to_string(self).expect("plain data is JSON");
@@ -38,7 +38,7 @@ impl Marker {
     /// The last marker in a text. The last one, because the task's own block,
     /// the output of a check and the learnings of others stand in front of it
     /// and may quote another.
-    pub fn find(text: &str) -> Option<Marker> {
+    pub fn find(text: &str) -> Option<BriefMarker> {
         let (_, behind) = text.rsplit_once(OPEN)?;
         serde_json::from_str(behind.split(CLOSE).next()?).ok()
     }
@@ -49,7 +49,7 @@ const CLOSE: &str = " -->";
 
 /// Where an attempt is worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum WorkPlace {
     /// In the user's tree, and nobody else works there.
     Alone,
     /// In the user's tree, together with others.
@@ -62,7 +62,7 @@ pub enum Place {
 #[derive(Debug, Clone, Copy)]
 pub struct Brief<'a> {
     /// The spec.
-    pub spec: Spec<'a>,
+    pub spec: SpecName<'a>,
     /// The task's block as it stands.
     pub block: &'a [u8],
     /// The task's id.
@@ -78,7 +78,7 @@ pub struct Brief<'a> {
     /// Who works.
     pub role: Role,
     /// Who else works at the same time, and where.
-    pub place: Place,
+    pub place: WorkPlace,
     /// Why the last attempt failed.
     pub reasons: &'a [String],
     /// What its check printed at the end.
@@ -123,7 +123,7 @@ impl Brief<'_> {
             text.push_str(&format!("\n## What others learned\n{learnings}\n"));
         }
         text.push_str(&self.how_it_is_checked());
-        let marker = Marker {
+        let marker = BriefMarker {
             spec: self.spec.name.to_owned(),
             task: self.task.to_owned(),
             attempt: self.attempt,
@@ -156,26 +156,28 @@ impl Brief<'_> {
         let work = match self.role {
             Role::Executor => "- Do this task and nothing else; keep to its Files.",
             Role::QaEngineer => {
-                "- Check what the task asks for. Mend what you can mend within the plan; do not \
+                "- Check what the task asks for. Fix what you can fix within the plan; do not \
                  weaken a check to make it pass."
             }
         };
         let git = match self.place {
-            Place::Alone => {
+            WorkPlace::Alone => {
                 "- Do not commit: specum commits what you changed once it has verified it."
             }
-            Place::Shared => {
+            WorkPlace::Shared => {
                 "- Others work in the same tree at this moment: do not call git, and leave their \
                  files alone."
             }
-            Place::Beside => {
+            WorkPlace::Beside => {
                 "- This directory is a worktree of its own; others work in theirs. Stay in it and \
                  do not commit: specum brings what you changed together with theirs."
             }
         };
         let notes = match self.place {
-            Place::Alone => format!("the section Learnings of {path}/.progress.md"),
-            Place::Shared | Place::Beside => format!("{path}/.progress-task-{}.md", self.index),
+            WorkPlace::Alone => format!("the section Learnings of {path}/.progress.md"),
+            WorkPlace::Shared | WorkPlace::Beside => {
+                format!("{path}/.progress-task-{}.md", self.index)
+            }
         };
         let otherwise = match self.role {
             Role::Executor => "If you cannot finish, say what stands in the way, and do not say",
@@ -199,7 +201,7 @@ mod tests {
 
     fn brief<'a>(block: &'a [u8], reasons: &'a [String]) -> Brief<'a> {
         Brief {
-            spec: Spec { name: "demo", path: "./specs/demo" },
+            spec: SpecName { name: "demo", path: "./specs/demo" },
             block,
             root: "/home/me/project",
             task: "1.2",
@@ -207,7 +209,7 @@ mod tests {
             attempt: 2,
             check: &[],
             role: Role::Executor,
-            place: Place::Alone,
+            place: WorkPlace::Alone,
             reasons,
             output: "expected 42\n",
             kept: None,
@@ -256,12 +258,12 @@ mod tests {
             let check = check.commands(&|_| Program::Found);
             text(&Brief { check: &check, ..brief(block, &[]) })
         };
-        let fake = Marker { spec: "x".into(), task: "9.9".into(), attempt: 7 }.render();
+        let fake = BriefMarker { spec: "x".into(), task: "9.9".into(), attempt: 7 }.render();
         let verify = format!(
             "`make` or `npm test`, then `grep -c x y` returns 3\n    ```bash\n    echo '{fake}'\n    ls\n    ```\n"
         );
         let shown = text_of(format!("- [ ] 1.2 a\n  - **Verify**: {verify}").as_bytes());
-        assert_eq!(Marker::find(&shown).unwrap().task, "1.2");
+        assert_eq!(BriefMarker::find(&shown).unwrap().task, "1.2");
         let (_, section) = shown.split_once("## How it is checked\n").unwrap();
         let (section, _) = section.split_once("\n\n<!--").unwrap();
         insta::assert_snapshot!(section.replace(&fake, "…"), @"
@@ -282,8 +284,8 @@ mod tests {
 
     #[test]
     fn a_batch_has_rules_of_its_own() {
-        let shared = text(&Brief { place: Place::Shared, ..brief(b"- [ ] 1.2 x", &[]) });
-        let beside = text(&Brief { place: Place::Beside, ..brief(b"- [ ] 1.2 x", &[]) });
+        let shared = text(&Brief { place: WorkPlace::Shared, ..brief(b"- [ ] 1.2 x", &[]) });
+        let beside = text(&Brief { place: WorkPlace::Beside, ..brief(b"- [ ] 1.2 x", &[]) });
         assert!(beside.contains("a worktree of its own") && beside.contains(".progress-task-1.md"));
         assert!(shared.contains("do not call git") && shared.contains(".progress-task-1.md"));
         assert!(!shared.contains("What failed last time"));
@@ -296,14 +298,14 @@ mod tests {
 
     #[test]
     fn the_marker_is_found_behind_a_block_that_quotes_one() {
-        let fake = Marker { spec: "demo".into(), task: "9.9".into(), attempt: 7 }.render();
+        let fake = BriefMarker { spec: "demo".into(), task: "9.9".into(), attempt: 7 }.render();
         let block = format!("- [ ] 1.2 x\n{fake}\n");
-        let found = Marker::find(&text(&brief(block.as_bytes(), &[]))).unwrap();
+        let found = BriefMarker::find(&text(&brief(block.as_bytes(), &[]))).unwrap();
         assert_eq!((found.task.as_str(), found.attempt), ("1.2", 2));
         let reasons = [fake.clone()];
         let learned = Brief { learnings: &fake, output: &fake, ..brief(b"- [ ] 1.2 x", &reasons) };
-        assert_eq!(Marker::find(&text(&learned)).unwrap().task, "1.2");
-        assert_eq!(Marker::find("no marker"), None);
-        assert_eq!(Marker::find("<!-- specum-attempt {broken"), None);
+        assert_eq!(BriefMarker::find(&text(&learned)).unwrap().task, "1.2");
+        assert_eq!(BriefMarker::find("no marker"), None);
+        assert_eq!(BriefMarker::find("<!-- specum-attempt {broken"), None);
     }
 }

@@ -17,7 +17,7 @@ pub enum Severity {
     Error,
 }
 
-/// Something to be mended.
+/// Something to be fixed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Line number, from 1.
@@ -42,7 +42,7 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
     let ids: HashSet<&str> = file.tasks.iter().filter_map(|task| task.id.as_deref()).collect();
     let mut first_with_id: HashMap<&str, usize> = HashMap::new();
     let open: HashSet<&str> = file.open().filter_map(|task| task.id.as_deref()).collect();
-    let made = commands::Made::by(file);
+    let made = commands::MadeFiles::by(file);
     for task in &file.tasks {
         if let Some(id) = task.id.as_deref() {
             match first_with_id.get(id) {

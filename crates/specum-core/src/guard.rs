@@ -67,17 +67,17 @@ pub struct Guard {
     pub capped: bool,
 }
 
-/// What the guard says to a block.
+/// Whether the Stop hook may block now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub enum Permit {
     /// Block.
-    Go,
+    Block,
     /// Block, and say what has not moved. Counts from 1.
-    Stalled(u32),
+    BlockStalled(u32),
     /// Let the agent stop, and tell the person.
-    GiveUp,
-    /// Some other hook has blocked. Let the agent stop.
-    Foreign,
+    LetStop,
+    /// Another hook has blocked. Let the agent stop.
+    NotOurs,
 }
 
 impl Default for Memory {
@@ -130,14 +130,14 @@ impl Guard {
         }
     }
 
-    /// Asks for leave to block, and remembers the answer.
+    /// Asks for permission to block, and remembers the answer.
     ///
     /// `self` must be the guard of the asking session.
-    pub fn ask(&mut self, stop_hook_active: bool, fingerprint: &str) -> Leave {
+    pub fn ask(&mut self, stop_hook_active: bool, fingerprint: &str) -> Permit {
         let known = !self.fingerprint.is_empty();
         let moved = self.fingerprint != fingerprint;
         if stop_hook_active && !known {
-            return Leave::Foreign;
+            return Permit::NotOurs;
         }
         if moved {
             self.unmoved = 0;
@@ -147,18 +147,18 @@ impl Guard {
         }
         fingerprint.clone_into(&mut self.fingerprint);
         if self.unmoved >= MAX_UNMOVED_BLOCKS {
-            return Leave::GiveUp;
+            return Permit::LetStop;
         }
         if stop_hook_active && !moved {
             if self.stalls >= STALL_BLOCKS {
-                return Leave::GiveUp;
+                return Permit::LetStop;
             }
             self.stalls += 1;
             self.unmoved += 1;
-            return Leave::Stalled(self.stalls);
+            return Permit::BlockStalled(self.stalls);
         }
         self.unmoved += 1;
-        Leave::Go
+        Permit::Block
     }
 }
 
@@ -169,30 +169,30 @@ mod tests {
     #[test]
     fn progress_between_blocks_keeps_the_loop_going() {
         let mut guard = Guard::default().of("s");
-        assert_eq!(guard.ask(false, "0"), Leave::Go);
+        assert_eq!(guard.ask(false, "0"), Permit::Block);
         for n in 1..300 {
-            assert_eq!(guard.ask(true, &n.to_string()), Leave::Go);
+            assert_eq!(guard.ask(true, &n.to_string()), Permit::Block);
         }
     }
 
     #[test]
     fn more_stalls_than_there_can_be_are_enough() {
         let mut guard = Guard { stalls: u32::MAX, fingerprint: "0".into(), ..Guard::default() };
-        assert_eq!(guard.ask(true, "0"), Leave::GiveUp);
+        assert_eq!(guard.ask(true, "0"), Permit::LetStop);
     }
 
     #[test]
     fn a_stall_is_named_twice_and_then_let_go() {
         let mut guard = Guard::default().of("s");
         guard.ask(false, "a");
-        assert_eq!(guard.ask(true, "a"), Leave::Stalled(1));
-        assert_eq!(guard.ask(true, "a"), Leave::Stalled(2));
-        assert_eq!(guard.ask(true, "a"), Leave::GiveUp);
-        assert_eq!(guard.ask(true, "a"), Leave::GiveUp);
-        assert_eq!(guard.ask(false, "a"), Leave::Go, "a person has started a new turn");
-        assert_eq!(guard.ask(true, "a"), Leave::Stalled(1));
-        assert_eq!(guard.ask(true, "b"), Leave::Go, "it moved");
-        assert_eq!(guard.ask(true, "b"), Leave::Stalled(1));
+        assert_eq!(guard.ask(true, "a"), Permit::BlockStalled(1));
+        assert_eq!(guard.ask(true, "a"), Permit::BlockStalled(2));
+        assert_eq!(guard.ask(true, "a"), Permit::LetStop);
+        assert_eq!(guard.ask(true, "a"), Permit::LetStop);
+        assert_eq!(guard.ask(false, "a"), Permit::Block, "a person has started a new turn");
+        assert_eq!(guard.ask(true, "a"), Permit::BlockStalled(1));
+        assert_eq!(guard.ask(true, "b"), Permit::Block, "it moved");
+        assert_eq!(guard.ask(true, "b"), Permit::BlockStalled(1));
     }
 
     #[test]
@@ -201,7 +201,9 @@ mod tests {
             let mut guard = Guard::default().of("s");
             guard.ask(false, "a");
             let blocks = (0..1000)
-                .filter(|_| matches!(guard.ask(active, "a"), Leave::Go | Leave::Stalled(_)))
+                .filter(|_| {
+                    matches!(guard.ask(active, "a"), Permit::Block | Permit::BlockStalled(_))
+                })
                 .count();
             assert!(blocks < 10, "{active}: {blocks}");
         }
@@ -209,20 +211,20 @@ mod tests {
 
     #[test]
     fn a_block_we_do_not_remember_is_somebody_elses() {
-        assert_eq!(Guard::default().of("s").ask(true, "a"), Leave::Foreign);
+        assert_eq!(Guard::default().of("s").ask(true, "a"), Permit::NotOurs);
         let mut guard = Guard::default().of("s");
         guard.ask(false, "a");
-        assert_eq!(guard.of("other").ask(true, "a"), Leave::Foreign);
-        assert_eq!(guard.of("s").ask(true, "b"), Leave::Go);
+        assert_eq!(guard.of("other").ask(true, "a"), Permit::NotOurs);
+        assert_eq!(guard.of("s").ask(true, "b"), Permit::Block);
     }
 
     #[test]
     fn a_block_made_without_asking_is_ours_all_the_same() {
         let mut guard = Guard::default().of("s");
         guard.blocked_unasked();
-        assert_eq!(guard.ask(true, "a"), Leave::Go);
+        assert_eq!(guard.ask(true, "a"), Permit::Block);
         guard.blocked_unasked();
-        assert_eq!(guard.ask(true, "a"), Leave::Stalled(1));
+        assert_eq!(guard.ask(true, "a"), Permit::BlockStalled(1));
     }
 
     #[test]

@@ -156,7 +156,7 @@ pub fn split_arguments(text: &str) -> Option<Vec<String>> {
 
 /// What a Stop hook answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
+pub enum HookOutput {
     /// Nothing: the agent may stop.
     Silent,
     /// The agent may stop, and the person is told why.
@@ -177,14 +177,14 @@ pub enum Output {
     },
 }
 
-impl Output {
+impl HookOutput {
     /// Says one thing more, to the model and to the person, if anything is said.
     pub fn add(&mut self, line: &str) {
         let (model, person) = match self {
-            Output::Silent => return,
-            Output::Tell(person) => (None, person),
-            Output::Block { reason: model, system_message: person }
-            | Output::Guide { context: model, system_message: person } => (Some(model), person),
+            HookOutput::Silent => return,
+            HookOutput::Tell(person) => (None, person),
+            HookOutput::Block { reason: model, system_message: person }
+            | HookOutput::Guide { context: model, system_message: person } => (Some(model), person),
         };
         if let Some(model) = model {
             model.truncate(model.trim_end().len());
@@ -205,8 +205,8 @@ impl Output {
             system_message: &'a str,
         }
         let answer = match self {
-            Output::Silent => return String::new(),
-            Output::Guide { context, system_message } => {
+            HookOutput::Silent => return String::new(),
+            HookOutput::Guide { context, system_message } => {
                 let output = json!({"hookEventName": "Stop", "additionalContext": context});
                 let answer = json!({
                     "hookSpecificOutput": output,
@@ -214,8 +214,8 @@ impl Output {
                 });
                 return answer.to_string() + "\n";
             }
-            Output::Tell(text) => Answer { decision: None, reason: None, system_message: text },
-            Output::Block { reason, system_message } => {
+            HookOutput::Tell(text) => Answer { decision: None, reason: None, system_message: text },
+            HookOutput::Block { reason, system_message } => {
                 Answer { decision: Some("block"), reason: Some(reason), system_message }
             }
         };
@@ -288,10 +288,10 @@ mod tests {
 
     #[test]
     fn answers_have_only_the_portable_keys() {
-        assert_eq!(Output::Silent.render(), "");
-        assert_eq!(Output::Tell("a".into()).render(), "{\"systemMessage\":\"a\"}\n");
+        assert_eq!(HookOutput::Silent.render(), "");
+        assert_eq!(HookOutput::Tell("a".into()).render(), "{\"systemMessage\":\"a\"}\n");
         assert_eq!(
-            Output::Block { reason: "a\n\"b\"".into(), system_message: "c".into() }.render(),
+            HookOutput::Block { reason: "a\n\"b\"".into(), system_message: "c".into() }.render(),
             "{\"decision\":\"block\",\"reason\":\"a\\n\\\"b\\\"\",\"systemMessage\":\"c\"}\n"
         );
     }

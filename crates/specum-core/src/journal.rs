@@ -14,7 +14,7 @@ pub use self::rename::follow_renames;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ledger::{PlanEdit, Planned};
+use crate::ledger::{PlanEdit, PlannedTask};
 use crate::progress::Note;
 use crate::tasks::{TaskEdit, TaskKey};
 
@@ -48,7 +48,7 @@ pub enum Entry {
         open: usize,
         /// The plan as the loop found it, if the loop is new.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        plan: Vec<Planned>,
+        plan: Vec<PlannedTask>,
     },
     /// The plan differs from the one on record.
     PlanChanged {

@@ -87,7 +87,7 @@ impl Lines {
 
 /// A task as it goes on record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct PlannedTask {
     /// The task.
     pub task: TaskKey,
     /// Its check.
@@ -100,10 +100,10 @@ pub struct Planned {
     pub ticked: bool,
 }
 
-impl Planned {
-    fn of(file: &TaskFile<'_>, task: &Task, ticked: bool) -> Planned {
+impl PlannedTask {
+    fn of(file: &TaskFile<'_>, task: &Task, ticked: bool) -> PlannedTask {
         let content = file.content(task).hex();
-        Planned { task: task.key(), check: Lines::of(file, task), content, ticked }
+        PlannedTask { task: task.key(), check: Lines::of(file, task), content, ticked }
     }
 }
 
@@ -112,7 +112,7 @@ impl Planned {
 #[serde(rename_all = "kebab-case")]
 pub enum PlanEdit {
     /// This is on record from now on: a new task, or another text or check.
-    Recorded(Planned),
+    Recorded(PlannedTask),
     /// The task has another id, place or title.
     Renamed {
         /// What it was called.
@@ -170,7 +170,7 @@ pub enum Proof {
 
 /// A change that waits for a person's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unconfirmed {
+pub struct UnconfirmedChange {
     /// What was changed.
     pub change: Change,
     /// The tasks that were being worked on.
@@ -187,9 +187,9 @@ pub struct OnRecord {
     /// Why its tick counts, if it does.
     pub proof: Option<Proof>,
     /// What waits for a person's word.
-    pub unconfirmed: Option<Unconfirmed>,
+    pub unconfirmed: Option<UnconfirmedChange>,
     /// What waited when the task was removed.
-    asked_before: Option<Unconfirmed>,
+    asked_before: Option<UnconfirmedChange>,
     content: String,
 }
 
@@ -214,7 +214,7 @@ impl OnRecord {
 
     /// What waits for a person, and what to do about it.
     pub fn question(&self) -> Option<String> {
-        let Unconfirmed { change, during } = self.unconfirmed.as_ref()?;
+        let UnconfirmedChange { change, during } = self.unconfirmed.as_ref()?;
         let id = &self.task.id;
         let during = match during.is_empty() {
             true => "while the loop was at work".to_owned(),
@@ -284,8 +284,8 @@ fn renames(edits: &[PlanEdit]) -> HashMap<&str, &TaskKey> {
 }
 
 /// A plan as a new loop finds it: what is ticked counts.
-pub fn beginning(file: &TaskFile<'_>) -> Vec<Planned> {
-    file.tasks.iter().map(|task| Planned::of(file, task, task.done)).collect()
+pub fn beginning(file: &TaskFile<'_>) -> Vec<PlannedTask> {
+    file.tasks.iter().map(|task| PlannedTask::of(file, task, task.done)).collect()
 }
 
 /// What a loop has on record about its plan.
@@ -401,7 +401,8 @@ impl Ledger {
                 PlanEdit::Unconfirmed { task, change, during } => {
                     if let Some(known) = self.task_mut(&task.id) {
                         let (change, during) = (change.clone(), during.clone());
-                        let before = known.unconfirmed.replace(Unconfirmed { change, during });
+                        let before =
+                            known.unconfirmed.replace(UnconfirmedChange { change, during });
                         known.asked_before = before.filter(|_| known.is_removal());
                     }
                 }
@@ -421,7 +422,7 @@ impl Ledger {
         }
     }
 
-    fn record(&mut self, planned: &Planned) {
+    fn record(&mut self, planned: &PlannedTask) {
         match self.task_mut(&planned.task.id) {
             Some(known) => {
                 known.task = planned.task.clone();
@@ -449,8 +450,8 @@ impl Ledger {
     fn accept(&mut self, task: &TaskKey) {
         let Some(known) = self.task_mut(&task.id) else { return };
         match known.unconfirmed.take() {
-            Some(Unconfirmed { change: Change::Check(lines), .. }) => known.check = lines,
-            Some(Unconfirmed { change: Change::Removed(_), .. }) => self.remove(&task.id),
+            Some(UnconfirmedChange { change: Change::Check(lines), .. }) => known.check = lines,
+            Some(UnconfirmedChange { change: Change::Removed(_), .. }) => self.remove(&task.id),
             None => {}
         }
     }
@@ -504,7 +505,7 @@ impl Ledger {
                 continue;
             }
             let ticked = task.done && during.is_none();
-            review.edits.push(PlanEdit::Recorded(Planned::of(file, task, ticked)));
+            review.edits.push(PlanEdit::Recorded(PlannedTask::of(file, task, ticked)));
             if task.done && during.is_some() {
                 review.unproved.push(task.key());
             }
@@ -528,7 +529,7 @@ fn first_sight(file: &TaskFile<'_>, during: Option<&str>) -> Review {
     let mut review = Review::default();
     for task in &file.tasks {
         let is_at_work = at_work.contains(&task.name().as_str());
-        let planned = Planned::of(file, task, task.done && !is_at_work);
+        let planned = PlannedTask::of(file, task, task.done && !is_at_work);
         review.edits.push(PlanEdit::Recorded(planned));
         if task.done && is_at_work {
             review.unproved.push(task.key());
@@ -537,7 +538,7 @@ fn first_sight(file: &TaskFile<'_>, during: Option<&str>) -> Review {
     review
 }
 
-fn on_record(planned: &Planned) -> OnRecord {
+fn on_record(planned: &PlannedTask) -> OnRecord {
     OnRecord {
         task: planned.task.clone(),
         check: planned.check.clone(),
@@ -591,7 +592,7 @@ impl Review {
         let reads_otherwise = content != on_record.content;
         if now == on_record.check {
             if reads_otherwise {
-                self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
+                self.edits.push(PlanEdit::Recorded(PlannedTask::of(file, task, false)));
             } else if asked.is_some() {
                 self.edits.push(PlanEdit::Withdrawn(key.clone()));
             }
@@ -604,7 +605,7 @@ impl Review {
         } else if asked == Some(&Change::Check(now)) {
             self.reword(&key, content, reads_otherwise);
         } else {
-            self.edits.push(PlanEdit::Recorded(Planned::of(file, task, false)));
+            self.edits.push(PlanEdit::Recorded(PlannedTask::of(file, task, false)));
         }
         match (task.done, on_record.proof, during) {
             (true, None, Some(_)) => self.unproved.push(key),

@@ -10,7 +10,7 @@
 //! - [`machine`] moves that state one event forward and names the effects;
 //! - [`verify`] turns the evidence of an attempt into a verdict;
 //! - [`stop`] decides whether an agent may stop, with [`guard`] as its memory
-//!   and [`claim`] as its ear;
+//!   and [`completion`] as its ear;
 //! - [`prompt`] and [`brief`] write what models read, [`progress`] what people
 //!   read;
 //! - [`agent`] calls each agent and reads what it prints, [`event`] is what a
@@ -26,7 +26,7 @@ pub mod agent;
 pub mod brief;
 pub mod budget;
 pub mod check;
-pub mod claim;
+pub mod completion;
 pub mod digest;
 pub mod event;
 pub mod guard;

@@ -6,7 +6,7 @@
 //! be worked now?
 
 mod event;
-mod mend;
+mod fix_tasks;
 
 use std::collections::BTreeMap;
 
@@ -143,53 +143,55 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             let mut state = state.clone();
             state.budget.spend(&charge);
             state.budget.millis = state.budget.millis.saturating_add(millis);
-            Goes::BesideThePlan(Box::new(state))
+            StateFate::Verbatim(Box::new(state))
         }
         Event::Hold(owner) => {
             let mut state = state.clone();
             state.owner = Some(owner);
-            Goes::BesideThePlan(Box::new(state))
+            StateFate::Verbatim(Box::new(state))
         }
         Event::Release { millis } => {
             let mut state = state.clone();
             state.budget.millis = state.budget.millis.saturating_add(millis);
             state.owner = None;
-            Goes::BesideThePlan(Box::new(state))
+            StateFate::Verbatim(Box::new(state))
         }
         Event::Pause { why } => {
             let mut state = state.clone();
             state.awaiting_approval = true;
             state.paused_for = why;
-            Goes::BesideThePlan(Box::new(state))
+            StateFate::Verbatim(Box::new(state))
         }
         Event::Resume => loop_.resume(),
         Event::EndBatch => {
             loop_.end_batch_if_resolved();
-            Goes::On
+            StateFate::Aligned
         }
         Event::Complete if plan::current(&file.tasks).is_none() => {
             loop_.effects.push(Effect::Signal(Signal::AllTasksComplete));
-            Goes::Away
+            StateFate::Deleted
         }
-        Event::Complete => Goes::On,
+        Event::Complete => StateFate::Aligned,
     };
     match ends {
-        Goes::On => {
+        StateFate::Aligned => {
             loop_.settle();
             Step { state: Some(loop_.state), effects: loop_.effects }
         }
-        Goes::BesideThePlan(state) => Step { state: Some(*state), effects: Vec::new() },
-        Goes::Away => Step { state: None, effects: loop_.effects },
+        StateFate::Verbatim(state) => Step { state: Some(*state), effects: Vec::new() },
+        StateFate::Deleted => Step { state: None, effects: loop_.effects },
     }
 }
 
-/// What becomes of the state file.
-enum Goes {
-    On,
-    /// This, whatever stands in the plan: it may be gone for a moment, while
-    /// somebody looks at another branch, and nothing is forgotten for that.
-    BesideThePlan(Box<State>),
-    Away,
+/// What a step does with the state file.
+enum StateFate {
+    /// Written, with index, total and results brought in line with the plan.
+    Aligned,
+    /// Written as given, without a look at the plan: its file may be gone for a
+    /// moment, while a person looks at another branch.
+    Verbatim(Box<State>),
+    /// Deleted: the loop has ended.
+    Deleted,
 }
 
 /// The loop while an event moves it.
@@ -202,7 +204,7 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    fn start(&mut self, start: Start) -> Goes {
+    fn start(&mut self, start: Start) -> StateFate {
         let state = &mut self.state;
         let total = self.file.tasks.len();
         let cap = state.max_global_iterations;
@@ -233,16 +235,16 @@ impl Loop<'_> {
             None if spent => (state.global_iteration - 1 + room).min(state::MAX_COUNT),
             None => cap.max(room),
         };
-        Goes::On
+        StateFate::Aligned
     }
 
-    fn open(&mut self, indices: &[usize]) -> Goes {
+    fn open(&mut self, indices: &[usize]) -> StateFate {
         if let Some(left) = self.state.parallel_group.take() {
             // What its executors have noted so far is not lost with it.
             self.effects.push(Effect::MergeParts(parts_of(&left)));
         }
         let (Some(&first), Some(&last)) = (indices.iter().min(), indices.iter().max()) else {
-            return Goes::On;
+            return StateFate::Aligned;
         };
         if indices.len() > 1 {
             self.state.parallel_group = Some(ParallelGroup {
@@ -256,10 +258,10 @@ impl Loop<'_> {
                 self.record(index, Status::Pending, None, attempts);
             }
         }
-        Goes::On
+        StateFate::Aligned
     }
 
-    fn pass(&mut self, index: usize, unverified: bool) -> Goes {
+    fn pass(&mut self, index: usize, unverified: bool) -> StateFate {
         let task = &self.file.tasks[index];
         let (attempt, attempts) = (self.number(index), state::one_more(self.attempts(index)));
         let proof = if unverified { ", unverified" } else { "" };
@@ -281,10 +283,10 @@ impl Loop<'_> {
         if batch_ended {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        Goes::On
+        StateFate::Aligned
     }
 
-    fn fail(&mut self, index: usize, reason: &str) -> Goes {
+    fn fail(&mut self, index: usize, reason: &str) -> StateFate {
         let task = &self.file.tasks[index];
         let (attempt, attempts) = (self.number(index), state::one_more(self.attempts(index)));
         let reason = one_line(reason);
@@ -295,14 +297,14 @@ impl Loop<'_> {
         self.note(Section::Failed, format!("- {} attempt {attempt}: {reason}", task.name()));
         self.record(index, Status::Failed, Some(reason), attempts);
         if self.state.parallel_group.is_none() {
-            self.mend_exhausted();
+            self.add_fix_tasks();
         } else if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        Goes::On
+        StateFate::Aligned
     }
 
-    fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> Goes {
+    fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> StateFate {
         // What the pass has counted and forgotten.
         self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
         // An attempt has begun, so fewer had failed than may; the number counts
@@ -312,7 +314,7 @@ impl Loop<'_> {
         self.fail(index, reason)
     }
 
-    fn set_aside(&mut self, index: usize, reason: &str) -> Goes {
+    fn set_aside(&mut self, index: usize, reason: &str) -> StateFate {
         let task = &self.file.tasks[index];
         let (attempt, attempts) = (self.number(index), self.attempts(index));
         let reason = one_line(reason);
@@ -332,12 +334,12 @@ impl Loop<'_> {
         if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        Goes::On
+        StateFate::Aligned
     }
 
     /// The task waits for a person, the loop goes on with others. No failed
     /// attempt, but one towards the cap of the loop.
-    fn wait(&mut self, index: usize, reason: &str) -> Goes {
+    fn wait(&mut self, index: usize, reason: &str) -> StateFate {
         let (attempts, reason) = (self.attempts(index), one_line(reason));
         self.state.global_iteration = state::one_more(self.state.global_iteration);
         if self.file.tasks[index].done {
@@ -352,10 +354,10 @@ impl Loop<'_> {
         if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        Goes::On
+        StateFate::Aligned
     }
 
-    fn tick(&mut self, index: usize) -> Goes {
+    fn tick(&mut self, index: usize) -> StateFate {
         let task = &self.file.tasks[index];
         self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
         let (name, title) = (task.name(), short_title(&task.title));
@@ -365,7 +367,7 @@ impl Loop<'_> {
         if let Some(group) = &mut self.state.parallel_group {
             group.task_indices.retain(|&member| member != index);
         }
-        Goes::On
+        StateFate::Aligned
     }
 
     /// Lets the state follow tasks that are called otherwise now.
@@ -390,16 +392,16 @@ impl Loop<'_> {
     }
 
     /// Nobody waits any more for an answer about these tasks.
-    fn settle_questions(&mut self, settled: &[String]) -> Goes {
+    fn settle_questions(&mut self, settled: &[String]) -> StateFate {
         for result in self.state.task_results.values_mut() {
             if settled.contains(&result.id) {
                 result.waits = false;
             }
         }
-        Goes::On
+        StateFate::Aligned
     }
 
-    fn resume(&mut self) -> Goes {
+    fn resume(&mut self) -> StateFate {
         self.state.awaiting_approval = false;
         self.state.paused_for = None;
         if self.state.blocked.take().is_some() {
@@ -411,7 +413,7 @@ impl Loop<'_> {
                 }
             }
         }
-        Goes::On
+        StateFate::Aligned
     }
 
     /// Ends the batch when each of its tasks has a verdict.
@@ -423,7 +425,7 @@ impl Loop<'_> {
         self.effects.push(Effect::MergeParts(parts_of(group)));
         self.state.parallel_group = None;
         self.state.task_results.retain(|_, result| result.status != Status::Success);
-        self.mend_exhausted();
+        self.add_fix_tasks();
         true
     }
 

@@ -358,8 +358,8 @@ mod tests {
     fn a_task_waits_for_its_open_fix_and_comes_back_afterwards() {
         let open = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] Fix: a\n- [ ] 1.2 b\n";
         assert_eq!(unit(open), Unit::Sequential(1));
-        let mended = "- [ ] 1.1 a\n- [x] 1.1.1 [FIX 1.1] Fix: a\n- [ ] 1.2 b\n";
-        assert_eq!(unit(mended), Unit::Sequential(0));
+        let fixed = "- [ ] 1.1 a\n- [x] 1.1.1 [FIX 1.1] Fix: a\n- [ ] 1.2 b\n";
+        assert_eq!(unit(fixed), Unit::Sequential(0));
         let nested = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] f\n- [ ] 1.1.1.1 [FIX 1.1.1] g\n";
         assert_eq!(unit(nested), Unit::Sequential(2));
     }

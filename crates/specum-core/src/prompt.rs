@@ -27,7 +27,7 @@ const MAX_NAMED: usize = 10;
 
 /// The spec a prompt speaks of.
 #[derive(Debug, Clone, Copy)]
-pub struct Spec<'a> {
+pub struct SpecName<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its folder, as the model may type it.
@@ -53,13 +53,13 @@ pub enum Notice {
 
 /// The prompt that sends an agent back to work.
 pub fn continuation(
-    spec: Spec<'_>,
+    spec: SpecName<'_>,
     state: &State,
     file: Option<&TaskFile<'_>>,
     unit: &Unit,
     notice: Notice,
 ) -> String {
-    let place = Place::of(state, unit);
+    let place = PlanPosition::of(state, unit);
     let heading = match unit {
         Unit::Parallel(_) => "Current Task Group (PARALLEL)",
         _ => "Current Task",
@@ -86,7 +86,7 @@ pub fn continuation(
 
 /// Where the loop stands, in the numbers people are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct PlanPosition {
     /// Index of the task, from 0.
     pub index: usize,
     /// The same, from 1.
@@ -95,17 +95,21 @@ pub struct Place {
     pub total: usize,
 }
 
-impl Place {
+impl PlanPosition {
     /// The task that is due, or what the state says when none can be told.
-    pub fn of(state: &State, unit: &Unit) -> Place {
+    pub fn of(state: &State, unit: &Unit) -> PlanPosition {
         let index = unit.tasks().first().copied().unwrap_or(state.task_index);
         let total = state.total_tasks.unwrap_or(0);
-        Place { index, number: index + 1, total: total.max(unit.tasks().len()).max(index + 1) }
+        PlanPosition {
+            index,
+            number: index + 1,
+            total: total.max(unit.tasks().len()).max(index + 1),
+        }
     }
 }
 
 /// What the person is shown beside a continuation.
-pub fn system_message(state: &State, place: Place) -> String {
+pub fn system_message(state: &State, place: PlanPosition) -> String {
     format!(
         "Ralph-specum iteration {} | Task {}/{}",
         state.global_iteration, place.number, place.total
@@ -197,20 +201,20 @@ fn resume(file: Option<&TaskFile<'_>>, unit: &Unit) -> String {
 }
 
 /// What a coordinator reads when a loop is started in its session.
-pub fn coordinator(spec: Spec<'_>) -> String {
+pub fn coordinator(spec: SpecName<'_>) -> String {
     fill(include_str!("../prompts/coordinator.md"), &[("spec", spec.name), ("path", spec.path)])
 }
 
 /// What the Ralph Loop plugin feeds to its session at every stop, always the
 /// same: it names no task, and no line of it means anything to that plugin.
-pub fn ralph_loop(spec: Spec<'_>) -> String {
+pub fn ralph_loop(spec: SpecName<'_>) -> String {
     let heading = ralph_loop_heading(spec);
     let path = one_line(spec.path);
     fill(include_str!("../prompts/ralph-loop.md"), &[("heading", &heading), ("path", &path)])
 }
 
 /// The line by which such a text is known as ours, and as this spec's.
-pub fn ralph_loop_heading(spec: Spec<'_>) -> String {
+pub fn ralph_loop_heading(spec: SpecName<'_>) -> String {
     format!("{RALPH_LOOP_OPENING}{} ({}) to its end.", one_line(spec.name), one_line(spec.path))
 }
 
@@ -220,7 +224,7 @@ pub const RALPH_LOOP_OPENING: &str = "With specum, work the spec ";
 /// What sends a session of the Ralph Loop back that gives the promise, or says
 /// that everything is done, beside open boxes.
 pub fn false_promise(
-    spec: Spec<'_>,
+    spec: SpecName<'_>,
     file: Option<&TaskFile<'_>>,
     has_promised: bool,
     notice: Notice,
@@ -313,7 +317,7 @@ pub fn due(tasks: &[DueTask<'_>]) -> String {
 /// What sends a coordinator back to work that has been told how before: short,
 /// because a person sees it too.
 pub fn guidance(
-    spec: Spec<'_>,
+    spec: SpecName<'_>,
     (done, total): (usize, usize),
     tasks: &[DueTask<'_>],
     notice: Notice,
@@ -379,7 +383,7 @@ pub fn agent(role: Role) -> &'static str {
 }
 
 /// The prompt that keeps a planning phase going in quick mode.
-pub fn quick_mode(spec: Spec<'_>, phase: &str, notice: Notice) -> String {
+pub fn quick_mode(spec: SpecName<'_>, phase: &str, notice: Notice) -> String {
     let notice = match notice {
         Notice::Stalled { times, most } => {
             format!(
@@ -410,7 +414,7 @@ fn cancel(host: Host) -> &'static str {
 }
 
 /// The text for a state file that cannot be used.
-pub fn corrupt(host: Host, spec: Spec<'_>, why: &str) -> String {
+pub fn corrupt(host: Host, spec: SpecName<'_>, why: &str) -> String {
     let why = line::head(why, 200);
     let (implement, cancel) = (implement(host), cancel(host));
     fill(
@@ -431,7 +435,7 @@ pub fn capped(host: Host, cap: u64) -> String {
 /// What a session is told of a spec when it starts.
 pub fn session_note(
     host: Host,
-    spec: Spec<'_>,
+    spec: SpecName<'_>,
     state: Option<&State>,
     file: &TaskFile<'_>,
     unit: &Unit,

@@ -9,7 +9,7 @@ use crate::journal::{Entry, Record};
 
 /// What may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Old<'a> {
+pub struct Expired<'a> {
     /// Logs that were last written before this moment, in RFC 3339.
     pub logs_before: &'a str,
     /// References that hold work which has been done again since, by task.
@@ -17,7 +17,7 @@ pub struct Old<'a> {
 }
 
 /// What is older than a moment, written as a record's.
-pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Old<'a> {
+pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Expired<'a> {
     let logs_before = began(records).filter(|began| *began < moment).unwrap_or(moment);
     let mut kept = BTreeMap::new();
     // Behind the record that is looked at.
@@ -40,7 +40,7 @@ pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Old<'a> {
             _ => {}
         }
     }
-    Old { logs_before, kept }
+    Expired { logs_before, kept }
 }
 
 /// When the loop began that is under way, if one is.

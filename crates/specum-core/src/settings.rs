@@ -126,7 +126,7 @@ const DEFAULT_MAX_ITERATIONS: &str = "default_max_iterations";
 const MOST_REPEATED: usize = 1000;
 
 /// One top-level key with the lines that belong to it.
-struct Entry {
+struct SettingEntry {
     line: usize,
     text: String,
 }
@@ -137,7 +137,7 @@ pub fn parse(text: &[u8]) -> (Settings, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for entry in entries(text) {
-        // Entry by entry, so that a mistake in one does not void the others.
+        // SettingEntry by entry, so that a mistake in one does not void the others.
         let outcome = serde_saphyr::from_str_with_options::<Value>(&entry.text, yaml())
             .map_err(|error| first_line(&error.to_string()))
             .and_then(|value| set(&mut settings, &mut seen, &value));
@@ -150,7 +150,7 @@ pub fn parse(text: &[u8]) -> (Settings, Vec<Problem>) {
 
 /// The keys of a settings file that come from the smart-ralph plugin.
 pub fn inherited(text: &[u8]) -> Vec<Inherited> {
-    let of_entry = |entry: Entry| {
+    let of_entry = |entry: SettingEntry| {
         let named = entry.text.split(':').next()?.trim().trim_matches(['"', '\'']);
         let (key, read_as) = INHERITED_KEYS.into_iter().find(|(key, _)| *key == named)?;
         Some(Inherited { line: entry.line, key, read_as })
@@ -167,13 +167,13 @@ fn yaml() -> serde_saphyr::Options {
 }
 
 /// Cuts the front matter into its top-level entries.
-fn entries(text: &[u8]) -> Vec<Entry> {
+fn entries(text: &[u8]) -> Vec<SettingEntry> {
     let mut lines = line::lines(text).enumerate();
     match lines.next() {
         Some((_, first)) if first.text.trim_ascii_end() == b"---" => {}
         _ => return Vec::new(),
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<SettingEntry> = Vec::new();
     for (number, line) in lines {
         if matches!(line.text.trim_ascii_end(), b"---" | b"...") {
             break;
@@ -187,7 +187,7 @@ fn entries(text: &[u8]) -> Vec<Entry> {
                 last.text.push_str(&shown);
             }
             None if !begins => {}
-            _ => entries.push(Entry { line: number + 1, text: shown }),
+            _ => entries.push(SettingEntry { line: number + 1, text: shown }),
         }
     }
     entries

@@ -266,7 +266,7 @@ impl State {
     }
 
     fn from_object(found: Map<String, Value>) -> Result<Self, Corrupt> {
-        let read = Reader(&found);
+        let read = FieldReader(&found);
         Ok(State {
             phase: match read.text("phase")? {
                 Some("execution") => Phase::Execution,
@@ -411,9 +411,9 @@ pub fn render_object(object: &Map<String, Value>) -> Vec<u8> {
 }
 
 /// Typed access to the fields of a file.
-struct Reader<'a>(&'a Map<String, Value>);
+struct FieldReader<'a>(&'a Map<String, Value>);
 
-impl<'a> Reader<'a> {
+impl<'a> FieldReader<'a> {
     fn wrong(name: &'static str, value: &Value) -> Corrupt {
         let shown = value.to_string();
         Corrupt::Field(name, crate::line::head(&shown, 60).to_owned())

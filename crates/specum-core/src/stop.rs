@@ -4,14 +4,14 @@
 //! answers. Everything it needs is in the [`Scene`]; everything that is to
 //! happen is in the [`Decision`].
 
-use crate::claim;
+use crate::completion;
 use crate::digest::Digest;
-use crate::guard::{self, Guard, Leave, Memory};
-use crate::hook::{Host, Input, Output};
+use crate::guard::{self, Guard, Memory, Permit};
+use crate::hook::{HookOutput, Host, Input};
 use crate::machine::{self, Due};
 use crate::owner::{Holder, Owner, Process};
 use crate::plan::{Scope, Unit};
-use crate::prompt::{self, DueTask, Notice, Place, Spec};
+use crate::prompt::{self, DueTask, Notice, PlanPosition, SpecName};
 use crate::state::{Corrupt, Driver, Phase, State, TaskResult};
 use crate::tasks::{Mode, Task, TaskFile};
 use crate::verify::Role;
@@ -22,7 +22,7 @@ pub struct Scene<'a> {
     /// What the host said.
     pub input: &'a Input,
     /// The active spec.
-    pub spec: Spec<'a>,
+    pub spec: SpecName<'a>,
     /// Its state file.
     pub state: Result<&'a State, &'a Corrupt>,
     /// Its tasks; `None` when there is no such file.
@@ -65,7 +65,7 @@ pub enum Stake {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// For the host.
-    pub output: Output,
+    pub output: HookOutput,
     /// For people who read logs.
     pub stderr: Vec<String>,
     /// To be written before the output is given: a block that cannot be
@@ -75,7 +75,7 @@ pub struct Decision {
 
 impl Decision {
     fn silent() -> Self {
-        Decision { output: Output::Silent, stderr: Vec::new(), memory: None }
+        Decision { output: HookOutput::Silent, stderr: Vec::new(), memory: None }
     }
 
     fn silent_but(line: String) -> Self {
@@ -96,8 +96,9 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     {
         return scene.beside_the_ralph_loop(state);
     }
-    let claimed =
-        scene.last_message.is_some_and(|text| claim::claims(text, claim::ALL_TASKS_COMPLETE));
+    let claimed = scene
+        .last_message
+        .is_some_and(|text| completion::says(text, completion::ALL_TASKS_COMPLETE));
     let any_open = scene.tasks.is_some_and(|file| file.open().next().is_some());
     // A loop from which a task was removed is not finished, whatever the boxes say.
     if claimed && !any_open && scene.questions.is_empty() {
@@ -177,7 +178,7 @@ impl Scene<'_> {
         if guard.corrupt >= guard::MAX_CORRUPT_BLOCKS {
             let path = self.spec.path;
             return Decision {
-                output: Output::Tell(format!(
+                output: HookOutput::Tell(format!(
                     "Ralph-specum: {path}/.ralph-state.json is still corrupt ({why}); letting the \
                      session stop. `specum implement` rebuilds it from tasks.md."
                 )),
@@ -187,7 +188,7 @@ impl Scene<'_> {
         guard.corrupt += 1;
         guard.blocked_unasked();
         Decision {
-            output: Output::Block {
+            output: HookOutput::Block {
                 reason: prompt::corrupt(self.input.host, self.spec, &why.to_string()),
                 system_message: "Ralph-specum: corrupt state file".into(),
             },
@@ -205,12 +206,12 @@ impl Scene<'_> {
         guard.blocked_unasked();
         let cap = state.max_global_iterations;
         Decision {
-            output: Output::Block {
+            output: HookOutput::Block {
                 reason: prompt::capped(self.input.host, cap),
                 system_message: format!("Ralph-specum: max iterations ({cap}) reached"),
             },
             stderr: vec![
-                self.stopped_line(state, Place::of(state, &self.unit(state))),
+                self.stopped_line(state, PlanPosition::of(state, &self.unit(state))),
                 format!(
                     "[ralph-specum] ERROR: Maximum global iterations ({cap}) reached. \
                      Review .progress.md for failure patterns."
@@ -235,10 +236,10 @@ impl Scene<'_> {
     /// promise. So we speak up only where one is false.
     fn beside_the_ralph_loop(&self, state: &State) -> Decision {
         let said = self.last_message.unwrap_or_default();
-        let has_promised = claim::promises(said);
+        let has_promised = completion::promises(said);
         let waits = state.awaiting_approval || state.attempts_left() == 0;
         let any_open = self.tasks.is_some_and(|file| file.open().next().is_some());
-        if !(has_promised || claim::claims(said, claim::ALL_TASKS_COMPLETE))
+        if !(has_promised || completion::says(said, completion::ALL_TASKS_COMPLETE))
             || !any_open
             || waits
             || state.phase != Phase::Execution
@@ -256,7 +257,7 @@ impl Scene<'_> {
 
     fn continuation(&self, state: &State, notice: Notice) -> Decision {
         let unit = self.unit(state);
-        let place = Place::of(state, &unit);
+        let place = PlanPosition::of(state, &unit);
         if self.input.host.works_itself() {
             let sent_back = |notice| self.sent_back(state, notice);
             let news = sent_back(notice).lines().next().unwrap_or_default().to_owned();
@@ -274,7 +275,7 @@ impl Scene<'_> {
 
     fn person_is_free(&self) -> Decision {
         let text = loop_waits(self.input.host, self.spec.name, self.count());
-        Decision { output: Output::Tell(text), ..Decision::silent() }
+        Decision { output: HookOutput::Tell(text), ..Decision::silent() }
     }
 
     /// The loop is paused or blocked.
@@ -286,8 +287,8 @@ impl Scene<'_> {
             None => Due::Paused(state.paused_for.clone()),
         };
         let output = match self.input.host.works_itself() {
-            true => Output::Tell(format!("specum: {name}: {}", prompt::waiting(&due))),
-            false => Output::Silent,
+            true => HookOutput::Tell(format!("specum: {name}: {}", prompt::waiting(&due))),
+            false => HookOutput::Silent,
         };
         Decision { output, ..Decision::silent_but(line) }
     }
@@ -297,7 +298,7 @@ impl Scene<'_> {
         match questions.is_empty() {
             true => Decision::silent(),
             false => Decision {
-                output: Output::Tell(format!("specum waits for you: {questions}")),
+                output: HookOutput::Tell(format!("specum waits for you: {questions}")),
                 ..Decision::silent()
             },
         }
@@ -313,7 +314,7 @@ impl Scene<'_> {
         self.tasks.map_or(Unit::Complete, |file| machine::unit(state, file, &scope))
     }
 
-    fn stopped_line(&self, state: &State, place: Place) -> String {
+    fn stopped_line(&self, state: &State, place: PlanPosition) -> String {
         format!(
             "[ralph-specum] Session stopped during spec: {} | Task: {}/{} | Attempt: {}",
             self.spec.name, place.number, place.total, state.task_iteration
@@ -336,16 +337,16 @@ impl Scene<'_> {
         }
         let leave = guard.ask(self.input.stop_hook_active, &self.fingerprint(state));
         let notice = match leave {
-            Leave::Go => notice,
-            Leave::Stalled(times) => Notice::Stalled { times, most: guard::STALL_BLOCKS },
-            Leave::Foreign => {
+            Permit::Block => notice,
+            Permit::BlockStalled(times) => Notice::Stalled { times, most: guard::STALL_BLOCKS },
+            Permit::NotOurs => {
                 return Decision::silent_but(
                     "[ralph-specum] stop_hook_active=true and no block of ours: leaving this \
                      turn to the hook that made it"
                         .into(),
                 );
             }
-            Leave::GiveUp => return self.give_up(guard),
+            Permit::LetStop => return self.give_up(guard),
         };
         let output = match self.stake {
             // A host that numbers its turns can be told without an error.
@@ -354,9 +355,9 @@ impl Scene<'_> {
                     Driver::Hook => self.guidance(state, notice),
                     Driver::RalphLoop => reason(notice),
                 };
-                Output::Guide { context, system_message }
+                HookOutput::Guide { context, system_message }
             }
-            _ => Output::Block { reason: reason(notice), system_message },
+            _ => HookOutput::Block { reason: reason(notice), system_message },
         };
         Decision { output, stderr, memory: Some(self.claimed_memory(guard)) }
     }
@@ -388,7 +389,7 @@ impl Scene<'_> {
     fn give_up(&self, guard: Guard) -> Decision {
         let open = self.tasks.map_or_else(|| "unknown".into(), prompt::open_ids);
         Decision {
-            output: Output::Tell(format!(
+            output: HookOutput::Tell(format!(
                 "Ralph-specum: nothing has moved in spec {} since the last stops, so the session \
                  may stop. Open: {open}. Resume with {}`specum next`; `specum status` shows where \
                  it stands.",

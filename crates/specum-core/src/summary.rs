@@ -105,7 +105,7 @@ pub struct TaskSummary {
     pub title: String,
     /// Whether its box is ticked.
     pub done: bool,
-    /// The id of the task that it mends.
+    /// The id of the task that it fixes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixes: Option<String>,
     /// The attempts of this loop, in their order; none if it was ticked before.
@@ -129,7 +129,7 @@ pub struct Attempt {
     /// Why it failed or was set aside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// What its executor was told to mend meanwhile.
+    /// What its executor was told to fix meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sent_back: Vec<String>,
     /// Who worked it.

@@ -110,7 +110,7 @@ pub enum Marker {
     Verify,
     /// `[SEQUENTIAL]`: alone, whatever else is said.
     Sequential,
-    /// `[FIX 1.2]`: mends the named task, which is tried again afterwards.
+    /// `[FIX 1.2]`: fixes the named task, which is tried again afterwards.
     Fix(String),
     /// `[RED]`: a test that must fail first.
     Red,
@@ -144,7 +144,7 @@ pub struct TaskKey {
 
 /// Where a task went since its key was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum TaskMatch {
     /// Same id, same title.
     Same(usize),
     /// Same id, but somebody rewrote the title.
@@ -181,7 +181,7 @@ impl Task {
         }
     }
 
-    /// The id of the task that this one mends.
+    /// The id of the task that this one fixes.
     pub fn fixes(&self) -> Option<&str> {
         self.markers.iter().find_map(|marker| match marker {
             Marker::Fix(id) => Some(id.as_str()),
@@ -303,7 +303,7 @@ impl<'a> TaskFile<'a> {
     ///
     /// In a file without ids the position is no identity, so the title alone
     /// decides; of several equal ones the one that was meant is the nearest.
-    pub fn find(&self, key: &TaskKey) -> Found {
+    pub fn find(&self, key: &TaskKey) -> TaskMatch {
         self.find_among(key, self.tasks.iter(), || self.tasks.iter())
     }
 
@@ -314,26 +314,26 @@ impl<'a> TaskFile<'a> {
         key: &TaskKey,
         named: impl Iterator<Item = &'t Task>,
         titled: impl Fn() -> T,
-    ) -> Found {
+    ) -> TaskMatch {
         let mut retitled = None;
         for task in named.filter(|task| task.is_named(&key.id)) {
             if task.title == key.title {
-                return Found::Same(task.index);
+                return TaskMatch::Same(task.index);
             }
             retitled.get_or_insert(task.index);
         }
         // Another task may have its title.
         if key.gone().is_some() {
-            return Found::Gone;
+            return TaskMatch::Gone;
         }
         if self.has_ids {
-            return retitled.map_or(Found::Gone, Found::Retitled);
+            return retitled.map_or(TaskMatch::Gone, TaskMatch::Retitled);
         }
         let before = key.place().unwrap_or(1);
         titled()
             .filter(|task| task.title == key.title)
             .min_by_key(|task| (task.index + 1).abs_diff(before))
-            .map_or(Found::Gone, |task| Found::Same(task.index))
+            .map_or(TaskMatch::Gone, |task| TaskMatch::Same(task.index))
     }
 
     /// The patch that ticks a task's box, or opens it again.

@@ -5,7 +5,7 @@
 
 mod proof;
 
-use crate::claim;
+use crate::completion;
 use crate::line;
 use crate::tasks::{Command, Expectation};
 
@@ -24,8 +24,8 @@ impl Role {
     /// The word that ends a successful attempt.
     pub fn signal(self) -> &'static str {
         match self {
-            Role::Executor => claim::TASK_COMPLETE,
-            Role::QaEngineer => claim::VERIFICATION_PASS,
+            Role::Executor => completion::TASK_COMPLETE,
+            Role::QaEngineer => completion::VERIFICATION_PASS,
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct CommandRun {
     /// The command, and what it is to print.
     pub command: Command,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProcessEnd,
     /// What its standard output and error ended with.
     pub output: String,
     /// The end of its standard output.
@@ -172,12 +172,16 @@ impl CommandRun {
     pub fn failure(&self) -> Option<String> {
         let command = self.command.head();
         match (&self.ended, &self.command.expect) {
-            (Ended::TimedOut(_), _) => Some(self.time.is_over(&command)),
-            (Ended::NotStarted(why), _) => Some(format!("`{command}` could not be started: {why}")),
-            (Ended::Signal(signal), _) => Some(format!("`{command}` was ended by signal {signal}")),
-            (Ended::Code(code), Some(wanted)) => self.misprint(*code, wanted),
-            (Ended::Code(0), None) => None,
-            (Ended::Code(code), None) => Some(format!("`{command}` ended with code {code}")),
+            (ProcessEnd::TimedOut(_), _) => Some(self.time.is_over(&command)),
+            (ProcessEnd::NotStarted(why), _) => {
+                Some(format!("`{command}` could not be started: {why}"))
+            }
+            (ProcessEnd::Signal(signal), _) => {
+                Some(format!("`{command}` was ended by signal {signal}"))
+            }
+            (ProcessEnd::Code(code), Some(wanted)) => self.misprint(*code, wanted),
+            (ProcessEnd::Code(0), None) => None,
+            (ProcessEnd::Code(code), None) => Some(format!("`{command}` ended with code {code}")),
         }
     }
 
@@ -204,7 +208,7 @@ impl CommandRun {
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// With this code.
     Code(i32),
     /// By this signal.
@@ -331,7 +335,7 @@ const ADMISSIONS: [&str; 7] = [
 ];
 
 fn contradiction(evidence: &Evidence<'_>) -> Option<String> {
-    if !claim::claims(evidence.result, evidence.role.signal()) {
+    if !completion::says(evidence.result, evidence.role.signal()) {
         return None;
     }
     let said = own_words(evidence.result);
@@ -399,7 +403,7 @@ fn left_by(commit: &CommitRun) -> Option<String> {
 
 fn signal(evidence: &Evidence<'_>) -> Option<String> {
     let word = evidence.role.signal();
-    (!claim::claims(evidence.result, word))
+    (!completion::says(evidence.result, word))
         .then(|| format!("the result does not say {word} on a line of its own"))
 }
 

@@ -6,10 +6,10 @@
 //! tick, note and commit, or a note of what failed. The lock is held for the
 //! records and the writes, never while a check or git runs.
 
+mod abandon;
 mod commit;
 mod digests;
 mod elsewhere;
-mod end;
 mod error;
 mod history;
 mod judge;
@@ -33,12 +33,12 @@ use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile};
 use specum_core::verify::CheckTime;
 
+pub use self::abandon::Trial;
 use self::digests::Digests;
-pub use self::end::Tried;
 pub use self::error::AttemptError;
-pub use self::history::{Delegation, History, Launched, open_attempt, pending};
-pub use self::judge::{By, Found, Judged};
-pub use self::open::{Announcement, Next, Opened};
+pub use self::history::{Delegation, History, LaunchPlace, open_attempt, pending};
+pub use self::judge::{By, Examination, Judgement};
+pub use self::open::{Announcement, Attempt, NextWork};
 pub(crate) use self::review::{checks_on_record, review, take_back};
 pub use self::review::{told, without_ticks};
 use crate::git::{Git, Status};
@@ -169,7 +169,7 @@ impl Workspace {
 
     /// Judges the attempts that have reported and wait for their verdict: once
     /// the last of a batch has, or when the judge before was cut off.
-    pub fn judge_reported(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
+    pub fn judge_reported(&self, by: By<'_>) -> Result<Vec<Judgement>, AttemptError> {
         let mut judged = Vec::new();
         for (opened, result) in self.reports()? {
             match self.judge(&opened, &result, by) {
@@ -184,7 +184,7 @@ impl Workspace {
 
     /// Judges the attempts that have reported, although others of their batch
     /// have not and will not.
-    pub fn judge_finished(&self, by: By<'_>) -> Result<Vec<Judged>, AttemptError> {
+    pub fn judge_finished(&self, by: By<'_>) -> Result<Vec<Judgement>, AttemptError> {
         let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
         let journal = self.store.read_journal()?;
@@ -204,7 +204,7 @@ impl Workspace {
 
     /// What the executors of the open attempts said; nothing as long as one of
     /// them still works.
-    pub fn reports(&self) -> Result<Vec<(Opened, String)>, AttemptError> {
+    pub fn reports(&self) -> Result<Vec<(Attempt, String)>, AttemptError> {
         let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
         let journal = self.store.read_journal()?;
@@ -215,7 +215,7 @@ impl Workspace {
             }
             _ => history::running(state, &file, &journal),
         };
-        let reports: Option<Vec<(Opened, String)>> = open
+        let reports: Option<Vec<(Attempt, String)>> = open
             .into_iter()
             .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
             .collect();
@@ -247,7 +247,7 @@ impl Workspace {
     }
 
     /// Whether no attempt at the task has failed since it passed last.
-    pub fn has_never_failed(&self, opened: &Opened) -> Result<bool, AttemptError> {
+    pub fn has_never_failed(&self, opened: &Attempt) -> Result<bool, AttemptError> {
         let journal = self.store.read_journal()?;
         Ok(History(&journal).last_failure(&opened.key).is_none())
     }
@@ -271,7 +271,7 @@ impl Workspace {
     }
 
     /// Fetches the notes of an executor from where it worked.
-    pub fn bring_notes(&self, opened: &Opened, from: &Path) -> Result<(), AttemptError> {
+    pub fn bring_notes(&self, opened: &Attempt, from: &Path) -> Result<(), AttemptError> {
         let view = self.store.read()?;
         let file = view.file();
         match file.tasks.iter().find(|task| task.name() == opened.key.id) {
@@ -299,7 +299,7 @@ impl Workspace {
     }
 
     /// The open attempt at a task that a person names.
-    pub fn opened(&self, address: &str) -> Result<Opened, AttemptError> {
+    pub fn opened(&self, address: &str) -> Result<Attempt, AttemptError> {
         if !self.store.has_state() {
             return Err(AttemptError::NoLoop(self.spec.name.clone()));
         }

@@ -45,11 +45,11 @@ use crate::codex_config::HOW_TO_TRUST;
 use crate::exit;
 use crate::hook;
 use crate::owner;
-use crate::person::Typed;
+use crate::person::Door;
 use crate::process;
 use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::ralph_loop::LoopError;
-use crate::report::clean;
+use crate::report::sanitize;
 use crate::runner::RunError;
 use crate::session::{self, Note, Pending};
 use crate::store::{Store, StoreError};
@@ -150,9 +150,9 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
 /// The command line. Behind `--from-session` stands a verb whose arguments were
 /// typed in a host and kept by its hook, because they must not pass through a
 /// shell.
-fn command_line() -> Result<(Vec<std::ffi::OsString>, Typed), String> {
+fn command_line() -> Result<(Vec<std::ffi::OsString>, Door), String> {
     let mut line: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    let mut typed = Typed::Here;
+    let mut typed = Door::Here;
     if line.len() == 3 && line[1] == "--from-session" {
         line.remove(1);
         let verb = line[1].to_string_lossy().into_owned();
@@ -165,7 +165,7 @@ fn command_line() -> Result<(Vec<std::ffi::OsString>, Typed), String> {
                 )
             })?;
         line.extend(pending.arguments.into_iter().map(Into::into));
-        typed = Typed::InSession;
+        typed = Door::InSession;
     }
     Ok((line, typed))
 }
@@ -190,7 +190,7 @@ pub fn run() -> ExitCode {
         Some(Verb::Status(args)) => status::run(&args),
         Some(Verb::Log(args)) => log::run(&args),
         Some(Verb::Check(args)) => check::run(&args),
-        Some(Verb::Run(args)) => run::run(&args, run::Typed::of(&matches)),
+        Some(Verb::Run(args)) => run::run(&args, run::GivenFlags::of(&matches)),
         Some(Verb::Implement(args)) => implement::run(&args, typed),
         Some(Verb::Next(args)) => next::run(&args),
         Some(Verb::Finish(args)) => finish::run(&args),
@@ -209,8 +209,8 @@ pub fn run() -> ExitCode {
     match outcome {
         // To the host, an exit code would be a broken command: without a terminal
         // it shows the person nothing at all. The words go to the model instead.
-        Ok(_) if typed == Typed::InSession => ExitCode::SUCCESS,
-        Err(error) if typed == Typed::InSession => match print(refused_in_session(&error)) {
+        Ok(_) if typed == Door::InSession => ExitCode::SUCCESS,
+        Err(error) if typed == Door::InSession => match print(refused_in_session(&error)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::from(exit::FAILED),
         },
@@ -342,7 +342,7 @@ fn print_report(text: impl Display) -> anyhow::Result<()> {
 
 fn harmless(text: impl Display, to: &impl IsTerminal) -> String {
     let text = text.to_string();
-    if to.is_terminal() { clean::text(&text) } else { text }
+    if to.is_terminal() { sanitize::text(&text) } else { text }
 }
 
 /// Whether whoever read our output has gone away, which is no failure of ours

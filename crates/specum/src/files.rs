@@ -55,7 +55,7 @@ pub fn read_if_there(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileErr
 
 /// The end of a file.
 #[derive(Debug)]
-pub struct Tail {
+pub struct FileTail {
     /// The last bytes.
     pub bytes: Vec<u8>,
     /// Whether they are the whole file.
@@ -65,7 +65,7 @@ pub struct Tail {
 }
 
 /// The last `limit` bytes of a regular file.
-pub fn read_tail(path: &Path, limit: u64) -> io::Result<Tail> {
+pub fn read_tail(path: &Path, limit: u64) -> io::Result<FileTail> {
     let (mut file, length) = open_regular(path)?;
     let mut first = [0];
     let first = (file.read(&mut first)? == 1).then_some(first[0]);
@@ -74,7 +74,7 @@ pub fn read_tail(path: &Path, limit: u64) -> io::Result<Tail> {
     let room = usize::try_from(length.min(limit)).unwrap_or(0) + 32;
     let mut bytes = Vec::with_capacity(room);
     file.take(limit).read_to_end(&mut bytes)?;
-    Ok(Tail { bytes, whole: length <= limit, first })
+    Ok(FileTail { bytes, whole: length <= limit, first })
 }
 
 /// A file and its length. Opening a pipe would wait for its writer, and a device
@@ -178,7 +178,7 @@ pub fn append_line(path: &Path, line: &[u8], durability: Durability) -> Result<(
 /// Opens a file that is ours alone. A link in its place is not followed, because
 /// a repository may bring one that leads anywhere; a pipe is not waited for.
 pub fn open_own(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
-    os::without_detour(options);
+    os::no_follow(options);
     let file = options.open(path)?;
     if file.metadata()?.is_file() {
         Ok(file)

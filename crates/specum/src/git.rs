@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 use thiserror::Error;
 
 pub use self::busy::{Alone, say, say_by, say_no_more};
@@ -396,7 +396,9 @@ impl Git {
         let plain = |path: String| path.trim_start_matches("./").to_owned();
         match run.ended {
             // 1: none of them.
-            Ended::Code(0 | 1) => Ok(path::listed(&run.stdout).into_iter().map(plain).collect()),
+            ProcessEnd::Code(0 | 1) => {
+                Ok(path::listed(&run.stdout).into_iter().map(plain).collect())
+            }
             _ => Err(said(&args, &run)),
         }
     }
@@ -406,8 +408,8 @@ impl Git {
         let args = ["merge-base", "--is-ancestor", from, commit];
         let run = process::run(self.command(&args), &[], BOUNDS);
         match run.ended {
-            Ended::Code(0) => Ok(true),
-            Ended::Code(1) => Ok(false),
+            ProcessEnd::Code(0) => Ok(true),
+            ProcessEnd::Code(1) => Ok(false),
             _ => Err(said(&args, &run)),
         }
     }
@@ -519,7 +521,7 @@ impl Git {
             Some(name) if name.as_ref() == "commit" => WITH_HOOKS,
             _ => BOUNDS,
         };
-        let mut patience = busy::Patience::default();
+        let mut patience = busy::LockPatience::default();
         loop {
             let run = process::run(command(), input, bounds);
             if run.succeeded() {
@@ -595,17 +597,17 @@ fn name_of<A: AsRef<OsStr>>(args: &[A]) -> String {
 fn said<A: AsRef<OsStr>>(args: &[A], run: &Run) -> GitError {
     let output = String::from_utf8_lossy(&run.output);
     let message = match &run.ended {
-        Ended::NotStarted(why) if process::find_program("git").is_some() => {
+        ProcessEnd::NotStarted(why) if process::find_program("git").is_some() => {
             return GitError::NotStarted(why.clone());
         }
-        Ended::NotStarted(why) => {
+        ProcessEnd::NotStarted(why) => {
             return GitError::NotStarted(format!("{why}; install it, or put it on PATH"));
         }
-        Ended::TimedOut(seconds) => format!("did not end within {seconds} s"),
-        Ended::Code(code) if output.trim().is_empty() => {
+        ProcessEnd::TimedOut(seconds) => format!("did not end within {seconds} s"),
+        ProcessEnd::Code(code) if output.trim().is_empty() => {
             format!("ended with code {code} and said nothing")
         }
-        Ended::Code(_) | Ended::Signal(_) => output.trim().to_owned(),
+        ProcessEnd::Code(_) | ProcessEnd::Signal(_) => output.trim().to_owned(),
     };
     GitError::Said { command: name_of(args), message }
 }

@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::json;
-use specum_core::claim;
+use specum_core::completion;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::{Host, Input};
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::machine;
 use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{Scope, Unit};
-use specum_core::prompt::{self, Spec as PromptSpec};
+use specum_core::prompt::{self, SpecName};
 use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskText};
@@ -240,9 +240,9 @@ fn decide(
     let file = tasks.as_ref().map(|tasks| tasks.file());
     let last_message = input.last_message.clone().or_else(|| {
         let path = Path::new(input.transcript_path.as_deref()?);
-        claim::TRANSCRIPT_TAILS.into_iter().find_map(|length| {
+        completion::TRANSCRIPT_TAILS.into_iter().find_map(|length| {
             let tail = files::read_tail(path, length).ok()?;
-            claim::last_message(&tail.bytes, tail.whole, tail.first)
+            completion::last_message(&tail.bytes, tail.whole, tail.first)
         })
     });
     let host = process::host();
@@ -251,7 +251,7 @@ fn decide(
     let holder = owner::holder_at_stop(store, state.as_ref().ok(), memory, asker);
     let mut decision = stop::decide(&Scene {
         input,
-        spec: PromptSpec { name: &spec.name, path: &spec.shown },
+        spec: SpecName { name: &spec.name, path: &spec.shown },
         state: state.as_ref(),
         tasks: file.as_ref(),
         last_message: last_message.as_deref(),
@@ -437,7 +437,7 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
     };
     let asker = Asker::session_or_person(input.session_id.as_deref());
     let holder = owner::holder(&store, state.as_ref(), asker);
-    let named = PromptSpec { name: &spec.name, path: &spec.shown };
+    let named = SpecName { name: &spec.name, path: &spec.shown };
     let scope = Scope::all(project.settings.max_parallel);
     let unit = state.as_ref().map_or(Unit::Complete, |state| machine::unit(state, &file, &scope));
     Some(prompt::session_note(input.host, named, state.as_ref(), &file, &unit, &holder))

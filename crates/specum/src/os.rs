@@ -6,23 +6,23 @@
 //! if they were not there, so a run ends its agents' process groups and not
 //! what has left them.
 
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
+#[cfg(not(target_os = "linux"))]
+mod fallback;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(unix)]
 mod unix;
-#[cfg(not(target_os = "linux"))]
-mod unseen;
 #[cfg(not(unix))]
 mod windows;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::fallback::*;
 #[cfg(target_os = "linux")]
 pub(crate) use self::linux::*;
 #[cfg(unix)]
 pub(crate) use self::unix::*;
-#[cfg(not(target_os = "linux"))]
-pub(crate) use self::unseen::*;
 #[cfg(not(unix))]
 pub(crate) use self::windows::*;
 

@@ -17,7 +17,7 @@ use crate::session;
 
 /// How a command line came here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Typed {
+pub enum Door {
     /// As a slash command in a host's session, whose hook saw it.
     InSession,
     /// Any other way.
@@ -46,8 +46,8 @@ impl NotAPerson {
 }
 
 /// Refuses a verb that does not come from a person.
-pub fn require(verb: &'static str, typed: Typed) -> Result<(), NotAPerson> {
-    let by_command = typed == Typed::InSession;
+pub fn require(verb: &'static str, typed: Door) -> Result<(), NotAPerson> {
+    let by_command = typed == Door::InSession;
     if by_command || by_message(verb) || at_a_terminal() {
         Ok(())
     } else {

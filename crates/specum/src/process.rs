@@ -6,9 +6,9 @@
 //! when its time is up, the whole group is ended; what it printed is kept within
 //! bounds, and a pipe that some descendant holds open is not waited for.
 
-mod family;
 mod log;
 mod stream;
+mod tree;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,18 +23,18 @@ use std::time::Duration;
 
 use specum_core::owner::{PidSpace, Process};
 use specum_core::tasks::{Command as CheckCommand, Program, Shell};
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
 use crate::files::FileError;
 use crate::os;
 
-pub use self::family::{
+pub use self::log::Log;
+pub use self::stream::{Chunk, Handle, StreamEnd, replay, stream};
+pub use self::tree::{
     LAUNCH, MARK, Terminal, WhenInterrupted, be_the_launcher, begin_run, clean_up_when_interrupted,
     end_everything, end_survivors, git_at_work, interrupted_by, launch, remove_when_interrupted,
     tell_when_interrupted,
 };
-pub use self::log::Log;
-pub use self::stream::{Handle, Printed, Streamed, replay, stream};
 
 /// How much of a check's output is kept: its end.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -60,7 +60,7 @@ const REPOSITORY: [&str; 10] = [
 #[derive(Debug)]
 pub struct Run {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProcessEnd,
     /// The end of its standard output.
     pub stdout: Vec<u8>,
     /// Whether the beginning of that is gone.
@@ -72,7 +72,7 @@ pub struct Run {
 impl Run {
     /// Whether it ended with code 0.
     pub fn succeeded(&self) -> bool {
-        self.ended == Ended::Code(0)
+        self.ended == ProcessEnd::Code(0)
     }
 }
 
@@ -90,15 +90,15 @@ pub struct Bounds {
 }
 
 /// The end of a stream.
-struct Tail {
+struct OutputTail {
     bytes: Vec<u8>,
     limit: usize,
     cut: bool,
 }
 
-impl Tail {
-    fn shared(limit: usize) -> Arc<Mutex<Tail>> {
-        Arc::new(Mutex::new(Tail { bytes: Vec::new(), limit, cut: false }))
+impl OutputTail {
+    fn shared(limit: usize) -> Arc<Mutex<OutputTail>> {
+        Arc::new(Mutex::new(OutputTail { bytes: Vec::new(), limit, cut: false }))
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -179,32 +179,32 @@ fn others(time: Duration) -> Bounds {
 /// Runs a command with `input` on its standard input.
 pub fn run(command: Command, input: &[u8], bounds: Bounds) -> Run {
     let program = command.get_program().to_owned();
-    let mut command = family::apart(command, bounds.terminal, bounds.when_interrupted);
+    let mut command = tree::apart(command, bounds.terminal, bounds.when_interrupted);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let never = |ended| Run { ended, stdout: Vec::new(), cut: false, output: Vec::new() };
-    match whole(input) {
+    match as_stdin(input) {
         Ok(input) => command.stdin(input),
         Err(error) => {
             let folder = std::env::temp_dir();
             let why = format!("the temporary folder {} cannot be used: {error}", folder.display());
-            return never(Ended::NotStarted(why));
+            return never(ProcessEnd::NotStarted(why));
         }
     };
     let not_run =
-        |error: &std::io::Error| never(Ended::NotStarted(why_not_started(&program, error)));
-    let (child, mark) = match family::start(&mut command, bounds.when_interrupted) {
+        |error: &std::io::Error| never(ProcessEnd::NotStarted(why_not_started(&program, error)));
+    let (child, mark) = match tree::start(&mut command, bounds.when_interrupted) {
         Ok(started) => started,
         Err(error) => return not_run(&error),
     };
     let pid = child.id();
-    let stdout = Tail::shared(bounds.output);
-    let output = Tail::shared(bounds.output);
+    let stdout = OutputTail::shared(bounds.output);
+    let output = OutputTail::shared(bounds.output);
     let (pipes, ended) = match listen_to(child, &stdout, &output) {
         Ok(listening) => listening,
         // A limit on processes counts threads too.
         Err(error) => {
-            family::end(pid);
-            family::give_up(pid);
+            tree::end(pid);
+            tree::give_up(pid);
             return not_run(&error);
         }
     };
@@ -212,30 +212,30 @@ pub fn run(command: Command, input: &[u8], bounds: Bounds) -> Run {
     let is_late = in_time.is_err();
     // Also after a normal end: what it left running would work on behind our
     // back. Ahead of waiting for it, which sets its number free.
-    family::end(pid);
-    let child = in_time.or_else(|_| ended.recv_timeout(family::LONGEST_DEATH));
+    tree::end(pid);
+    let child = in_time.or_else(|_| ended.recv_timeout(tree::LONGEST_DEATH));
     let status = match child {
-        Ok(child) => Some(family::wait(child)),
+        Ok(child) => Some(tree::wait(child)),
         Err(_) => {
-            family::give_up(pid);
+            tree::give_up(pid);
             None
         }
     };
     if bounds.when_interrupted == WhenInterrupted::End {
-        family::end_left_by(mark.as_ref(), family::running() == 0);
+        tree::end_left_by(mark.as_ref(), tree::running() == 0);
     }
     // Both readers hang up when their pipe closes.
     let _ = pipes.recv_timeout(LAST_WORDS);
-    let taken = |tail: &Mutex<Tail>| tail.lock().expect("no reader panics").take();
+    let taken = |tail: &Mutex<OutputTail>| tail.lock().expect("no reader panics").take();
     let cut = stdout.lock().expect("no reader panics").cut;
     let (stdout, output) = (taken(&stdout), taken(&output));
     let ended = match status {
-        Some(Ok(status)) if !is_late => match family::not_launched(status, &output) {
-            Some(why) => Ended::NotStarted(why),
+        Some(Ok(status)) if !is_late => match tree::not_launched(status, &output) {
+            Some(why) => ProcessEnd::NotStarted(why),
             None => os::how_it_ended(status),
         },
-        Some(Err(error)) if !is_late => Ended::NotStarted(error.to_string()),
-        _ => Ended::TimedOut(bounds.time.as_secs()),
+        Some(Err(error)) if !is_late => ProcessEnd::NotStarted(error.to_string()),
+        _ => ProcessEnd::TimedOut(bounds.time.as_secs()),
     };
     Run { ended, stdout, cut, output }
 }
@@ -244,8 +244,8 @@ pub fn run(command: Command, input: &[u8], bounds: Bounds) -> Run {
 /// has ended.
 fn listen_to(
     mut child: Child,
-    stdout: &Arc<Mutex<Tail>>,
-    output: &Arc<Mutex<Tail>>,
+    stdout: &Arc<Mutex<OutputTail>>,
+    output: &Arc<Mutex<OutputTail>>,
 ) -> std::io::Result<(Receiver<()>, Receiver<Child>)> {
     let (open, closed) = mpsc::channel::<()>();
     if let Some(pipe) = child.stdout.take() {
@@ -255,7 +255,7 @@ fn listen_to(
         drain(pipe, vec![Arc::clone(output)], open)?;
     }
     let (tell, ended) = mpsc::channel();
-    family::watch(child, move |child| {
+    tree::watch(child, move |child| {
         let _ = tell.send(child);
     })?;
     Ok((closed, ended))
@@ -277,7 +277,7 @@ fn why_not_started(program: &OsStr, error: &std::io::Error) -> String {
 /// An input that is there, to the last byte, before the command is. If we died
 /// while we wrote to a pipe, git would take half a list of paths for the whole
 /// of it, and an empty one for every path there is.
-fn whole(input: &[u8]) -> std::io::Result<Stdio> {
+fn as_stdin(input: &[u8]) -> std::io::Result<Stdio> {
     if input.is_empty() {
         return Ok(Stdio::null());
     }
@@ -291,7 +291,7 @@ fn whole(input: &[u8]) -> std::io::Result<Stdio> {
 /// agent.
 pub fn refuse_without_temporaries() -> Result<(), FileError> {
     let failed = |error| FileError::new("use the temporary folder", &std::env::temp_dir(), error);
-    whole(b"specum").map(drop).map_err(failed)
+    as_stdin(b"specum").map(drop).map_err(failed)
 }
 
 /// Keeps from a command what says which repository is meant. A hook of git itself
@@ -304,7 +304,7 @@ pub fn in_no_given_repository(command: &mut Command) {
 
 fn drain(
     mut pipe: impl Read + Send + 'static,
-    tails: Vec<Arc<Mutex<Tail>>>,
+    tails: Vec<Arc<Mutex<OutputTail>>>,
     open: mpsc::Sender<()>,
 ) -> std::io::Result<()> {
     let listen = move || {
@@ -405,10 +405,10 @@ mod tests {
     #[test]
     fn output_and_end_are_reported() {
         let run = here("echo out; echo err >&2; exit 3");
-        assert_eq!(run.ended, Ended::Code(3));
+        assert_eq!(run.ended, ProcessEnd::Code(3));
         assert_eq!(run.stdout, b"out\n");
         assert_eq!(run.output.len(), 8);
-        assert_eq!(here("kill -9 $$").ended, Ended::Signal(9));
+        assert_eq!(here("kill -9 $$").ended, ProcessEnd::Signal(9));
         assert!(here("pwd").succeeded());
     }
 
@@ -416,7 +416,7 @@ mod tests {
     fn a_program_that_is_missing_is_named() {
         let run = run(Command::new("no-such-program-here"), &[], others(SOON));
         assert!(
-            matches!(run.ended, Ended::NotStarted(why) if why.starts_with("no-such-program-here: "))
+            matches!(run.ended, ProcessEnd::NotStarted(why) if why.starts_with("no-such-program-here: "))
         );
     }
 
@@ -440,7 +440,7 @@ mod tests {
     fn time_runs_out_for_the_whole_group() {
         let command = CheckCommand::plain("sleep 600 & echo $!; wait");
         let run = check(&command, Path::new("/"), Duration::from_millis(300));
-        assert_eq!(run.ended, Ended::TimedOut(0));
+        assert_eq!(run.ended, ProcessEnd::TimedOut(0));
         let [child] = printed(&run).try_into().unwrap();
         is_gone_soon(&child);
     }

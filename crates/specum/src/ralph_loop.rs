@@ -10,8 +10,8 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use specum_core::claim;
-use specum_core::prompt::{self, Spec as PromptSpec};
+use specum_core::completion;
+use specum_core::prompt::{self, SpecName};
 use thiserror::Error;
 
 use crate::claude_config;
@@ -76,7 +76,7 @@ pub enum LoopFile {
 
 /// What became of the loop file when its spec no longer needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dropped {
+pub enum LoopFileFate {
     /// There was none.
     Nothing,
     /// It is deleted.
@@ -99,7 +99,7 @@ impl LoopFile {
 fn whose(text: &str, spec: &Spec) -> LoopFile {
     let head = || text.lines().skip(1).take_while(|line| line.trim_end() != "---");
     let promised = head().any(|line| {
-        line.starts_with("completion_promise:") && line.contains(claim::ALL_TASKS_COMPLETE)
+        line.starts_with("completion_promise:") && line.contains(completion::ALL_TASKS_COMPLETE)
     });
     let opening = text.lines().find(|line| line.starts_with(prompt::RALPH_LOOP_OPENING));
     match opening {
@@ -114,8 +114,8 @@ fn whose(text: &str, spec: &Spec) -> LoopFile {
     }
 }
 
-fn named(spec: &Spec) -> PromptSpec<'_> {
-    PromptSpec { name: &spec.name, path: &spec.shown }
+fn named(spec: &Spec) -> SpecName<'_> {
+    SpecName { name: &spec.name, path: &spec.shown }
 }
 
 /// Whether the Ralph Loop can drive this spec now. At most the folder for its
@@ -147,7 +147,7 @@ pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<
         "---\nactive: true\niteration: 1\nsession_id: {}\nmax_iterations: {max_iterations}\n\
          completion_promise: \"{}\"\nstarted_at: \"{}\"\n---\n\n{}",
         session.filter(is_id).unwrap_or_default(),
-        claim::ALL_TASKS_COMPLETE,
+        completion::ALL_TASKS_COMPLETE,
         clock::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         prompt::ralph_loop(named(spec)),
     );
@@ -155,14 +155,14 @@ pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<
 }
 
 /// Deletes the loop file of a spec, and no other.
-pub fn end(spec: &Spec) -> Result<Dropped, FileError> {
+pub fn end(spec: &Spec) -> Result<LoopFileFate, FileError> {
     match LoopFile::of(spec) {
-        LoopFile::Missing => Ok(Dropped::Nothing),
+        LoopFile::Missing => Ok(LoopFileFate::Nothing),
         LoopFile::Ours { active: true } => {
-            files::remove(&spec.root.join(LOOP_FILE)).map(|()| Dropped::Deleted)
+            files::remove(&spec.root.join(LOOP_FILE)).map(|()| LoopFileFate::Deleted)
         }
         LoopFile::Ours { active: false } | LoopFile::OtherSpec(_) | LoopFile::Foreign => {
-            Ok(Dropped::Kept)
+            Ok(LoopFileFate::Kept)
         }
     }
 }

@@ -7,14 +7,14 @@
 
 pub mod json;
 
-pub(crate) mod clean;
+pub(crate) mod layout;
 mod live;
+pub(crate) mod numbers;
 mod outlet;
-pub(crate) mod page;
 mod plain;
-pub(crate) mod story;
+pub(crate) mod sanitize;
 pub(crate) mod summary;
-pub(crate) mod units;
+pub(crate) mod timeline;
 mod view;
 
 use std::io::{self, IsTerminal};
@@ -25,8 +25,8 @@ use jiff::Timestamp;
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 
+pub use self::layout::Layout;
 pub use self::outlet::Outlet;
-pub use self::page::Page;
 
 /// Shows what a run tells. It never fails: a run goes on although nobody listens.
 /// It may wait for its reader as long as it likes.
@@ -64,7 +64,7 @@ pub fn to_stdout(json: bool) -> io::Result<Outlet> {
         return Outlet::by(Box::new(plain::Plain(io::stdout())));
     }
     let began = Instant::now();
-    let colours = Page::of_stdout().colours;
+    let colours = Layout::of_stdout().colours;
     let clock = move || began.elapsed();
     Outlet::by(Box::new(live::Live::new(Term::buffered_stdout(), colours, clock)))
 }

@@ -37,7 +37,7 @@ use thiserror::Error;
 
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
-use crate::attempt::{AttemptError, History, Opened, Workspace};
+use crate::attempt::{Attempt, AttemptError, History, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{self, GitError, Programs};
 use crate::logs;
@@ -93,7 +93,7 @@ pub enum RunError {
     )]
     Dirty(Vec<String>),
     /// A session works the spec.
-    #[error("{spec} is worked by {by}; stop it there, or pass --take-over")]
+    #[error("{spec} is being worked on by {by}; stop it there, or pass --take-over")]
     Held {
         /// The spec.
         spec: String,
@@ -191,22 +191,22 @@ enum Message {
     /// It has said its last word; or it has said more.
     Answered { slot: Slot, answered: bool },
     /// It has ended.
-    Ended(Box<Ended>),
+    Ended(Box<AgentExit>),
     /// The executor has ended.
     Finished(Result<Outcome, RunError>),
 }
 
 /// An agent that has ended.
-struct Ended {
+struct AgentExit {
     slot: Slot,
-    opened: Opened,
+    opened: Attempt,
     agent: usize,
     report: Report,
     /// Whether it has changed anything.
     changed: bool,
     millis: u64,
     log: PathBuf,
-    reply: Sender<Next>,
+    reply: Sender<AfterExit>,
 }
 
 /// Who is to work.
@@ -216,13 +216,13 @@ enum Launch {
 }
 
 /// What is to become of an attempt whose agent has ended.
-enum Next {
+enum AfterExit {
     After(After),
     Stop,
 }
 
 /// What a run came to.
-struct Worked {
+struct RunResult {
     outcome: Result<Outcome, RunError>,
     /// Time that is not part of what is spent yet.
     uncharged: u64,
@@ -247,9 +247,9 @@ impl Stop {
 pub fn run(workspace: &Workspace, options: &Options, outlet: &Outlet) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
-    let _claim = claim(workspace, options)?;
+    let _holding = acquire(workspace, options)?;
     let worked = work(workspace, options, outlet, began);
-    let worked = worked.unwrap_or_else(|error| Worked { outcome: Err(error), uncharged: 0 });
+    let worked = worked.unwrap_or_else(|error| RunResult { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = match waits_for_git(workspace, options)? {
         // Not a call of git before a person has looked: it may start something.
@@ -283,7 +283,7 @@ pub fn run(workspace: &Workspace, options: &Options, outlet: &Outlet) -> Result<
 }
 
 /// What keeps others away as long as a run works.
-struct Claim {
+struct Holding {
     _pulse: Pulse,
     _alone: Option<AloneInTree>,
 }
@@ -295,7 +295,7 @@ struct AloneInTree {
 }
 
 /// Makes the spec ours, and the tree fit to be worked in.
-fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
+fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError> {
     workspace.bring_back()?;
     let state = workspace.store.read_state().and_then(Result::ok);
     let me = process::me();
@@ -320,7 +320,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
     let until = recover::worked_until_then(workspace);
     let pulse = Pulse::start(workspace, &me)?;
     if let Ok(git) = &workspace.git {
-        // No agent can mend that, and each would use up its attempts.
+        // No agent can fix that, and each would use up its attempts.
         git.refuse_without_identity()?;
     }
     let owner = Some(Owner::Runner { process: me });
@@ -332,7 +332,7 @@ fn claim(workspace: &Workspace, options: &Options) -> Result<Claim, RunError> {
     if ready.is_err() {
         release(workspace, "not begun".into(), 0, Instant::now())?;
     }
-    ready.map(|()| Claim { _pulse: pulse, _alone: alone })
+    ready.map(|()| Holding { _pulse: pulse, _alone: alone })
 }
 
 /// What of that which git starts was changed by an attempt, if it is so still and
@@ -418,7 +418,7 @@ fn work(
     options: &Options,
     outlet: &Outlet,
     began: Instant,
-) -> Result<Worked, RunError> {
+) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
     workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;

@@ -17,7 +17,7 @@ use super::text::{self, LONGEST_MESSAGE};
 use super::{Agent, Call, Measures, Order, Reader, Report, Reset, Sign, Trouble, Usage, diagnosis};
 use crate::digest::Digest;
 use crate::line;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 pub(super) struct Claude;
 
@@ -52,7 +52,7 @@ impl Agent for Claude {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::<Output>::default()
+        Box::<ClaudeReader>::default()
     }
 
     fn sign_in(&self) -> &'static str {
@@ -64,7 +64,7 @@ impl Agent for Claude {
 const MESSAGES_UNDER_WAY: usize = 64;
 
 #[derive(Default)]
-struct Output {
+struct ClaudeReader {
     began: bool,
     used: Option<Usage>,
     /// The messages counted last, each of which comes in several events.
@@ -86,7 +86,7 @@ struct LastWord {
     refused: bool,
 }
 
-impl Reader for Output {
+impl Reader for ClaudeReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
         let Some(event) = text::event(line) else { return Vec::new() };
         self.began = true;
@@ -110,7 +110,7 @@ impl Reader for Output {
         self.last_word.is_some()
     }
 
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {
         let Some(last) = &self.last_word else {
             let trouble = Some(diagnosis::without_answer(ended, stderr, self.began));
             // What it has counted on the way is not all, and has no price.
@@ -121,7 +121,7 @@ impl Reader for Output {
     }
 }
 
-impl Output {
+impl ClaudeReader {
     fn assistant(&mut self, event: &Value) -> Vec<Sign> {
         let message = &event["message"];
         if let Some(kind) = event["error"].as_str() {

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::text::{self, LONGEST_MESSAGE, Tail};
+use super::text::{self, LONGEST_MESSAGE, TextTail};
 use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, Usage, diagnosis};
 use crate::digest::Digest;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 pub(super) struct Codex;
 
@@ -47,7 +47,7 @@ impl Agent for Codex {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::<Output>::default()
+        Box::<CodexReader>::default()
     }
 
     fn sign_in(&self) -> &'static str {
@@ -59,9 +59,9 @@ impl Agent for Codex {
 const ITEMS_UNDER_WAY: usize = 256;
 
 #[derive(Default)]
-struct Output {
+struct CodexReader {
     began: bool,
-    message: Tail,
+    message: TextTail,
     used: Option<Usage>,
     /// The tool calls that have been told and have not ended.
     open: VecDeque<Digest>,
@@ -71,7 +71,7 @@ struct Output {
     failure: Option<String>,
 }
 
-impl Reader for Output {
+impl Reader for CodexReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
         let Some(event) = text::event(line) else { return Vec::new() };
         self.began = true;
@@ -97,7 +97,7 @@ impl Reader for Output {
         self.completed || self.failure.is_some()
     }
 
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {
         let trouble = match (&self.failure, self.completed) {
             (Some(message), _) => Some(diagnosed(message)),
             (None, true) => None,
@@ -107,7 +107,7 @@ impl Reader for Output {
     }
 }
 
-impl Output {
+impl CodexReader {
     fn started(&mut self, item: &Value) -> Option<Sign> {
         let name = tool(item)?;
         self.open.push_back(id(item));
@@ -154,10 +154,10 @@ impl Output {
     }
 
     /// A process that was ended in the midst of reconnecting has said why.
-    fn without_answer(&self, ended: &Ended, stderr: &str) -> Trouble {
+    fn without_answer(&self, ended: &ProcessEnd, stderr: &str) -> Trouble {
         let explained = self.complaint.as_deref().and_then(known);
         match ended {
-            Ended::NotStarted(_) => diagnosis::without_answer(ended, stderr, self.began),
+            ProcessEnd::NotStarted(_) => diagnosis::without_answer(ended, stderr, self.began),
             _ => explained.unwrap_or_else(|| diagnosis::without_answer(ended, stderr, self.began)),
         }
     }

@@ -5,11 +5,11 @@
 //! the command, and what it printed until then is kept all the same. If its last
 //! line is the word that ends a task, it need not end by itself.
 
-use super::text::{self, Tail};
+use super::text::{self, TextTail};
 use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, diagnosis};
-use crate::claim::{self, TASK_COMPLETE, VERIFICATION_PASS};
+use crate::completion::{self, TASK_COMPLETE, VERIFICATION_PASS};
 use crate::line;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 /// How much of the output's end is kept.
 const LONGEST_ANSWER: usize = 64 * 1024;
@@ -42,7 +42,7 @@ impl Agent for CommandLine {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::<Output>::default()
+        Box::<PlainReader>::default()
     }
 
     fn sign_in(&self) -> &'static str {
@@ -52,20 +52,20 @@ impl Agent for CommandLine {
 
 /// Plain output, line by line.
 #[derive(Default)]
-pub(super) struct Output {
-    answer: Tail,
+pub(super) struct PlainReader {
+    answer: TextTail,
     /// Whether the last line that is not blank is the word that ends a task.
     is_done: bool,
 }
 
-impl Output {
+impl PlainReader {
     /// Takes a line of output.
     pub(super) fn push(&mut self, line: &[u8]) -> Vec<Sign> {
         let text = line::readable(line);
         self.answer.push(&text, LONGEST_ANSWER);
         self.answer.push("\n", LONGEST_ANSWER);
         if !text.trim().is_empty() {
-            let says = |word| claim::claims(&text, word);
+            let says = |word| completion::says(&text, word);
             self.is_done = says(TASK_COMPLETE) || says(VERIFICATION_PASS);
         }
         let text = text::shown(&text);
@@ -78,7 +78,7 @@ impl Output {
     }
 }
 
-impl Reader for Output {
+impl Reader for PlainReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
         self.push(line)
     }
@@ -87,21 +87,23 @@ impl Reader for Output {
         self.is_done
     }
 
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {
         let said = diagnosis::last_words(stderr);
         let trouble = match ended {
-            Ended::Code(0) => None,
+            ProcessEnd::Code(0) => None,
             // It did not end by itself, and had nothing more to say.
-            Ended::Signal(_) if self.is_done => None,
+            ProcessEnd::Signal(_) if self.is_done => None,
             // The shell's words for a program that is not there.
-            Ended::Code(126 | 127) if !said.is_empty() => Some(Trouble::Missing(said)),
-            Ended::Code(code @ (126 | 127)) => {
+            ProcessEnd::Code(126 | 127) if !said.is_empty() => Some(Trouble::Missing(said)),
+            ProcessEnd::Code(code @ (126 | 127)) => {
                 Some(Trouble::Missing(format!("ended with code {code}")))
             }
-            Ended::Code(code) if said.is_empty() => {
+            ProcessEnd::Code(code) if said.is_empty() => {
                 Some(Trouble::Crash(format!("ended with code {code}")))
             }
-            Ended::Code(code) => Some(Trouble::Crash(format!("ended with code {code}: {said}"))),
+            ProcessEnd::Code(code) => {
+                Some(Trouble::Crash(format!("ended with code {code}: {said}")))
+            }
             _ => Some(diagnosis::without_answer(ended, stderr, true)),
         };
         Report { result: self.answer(), usage: None, trouble }

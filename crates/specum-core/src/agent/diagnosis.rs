@@ -2,7 +2,7 @@
 
 use super::{Trouble, reset, text};
 use crate::line;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 /// How much of the end of standard error is looked at.
 const LAST_WORDS: usize = 4 * 1024;
@@ -103,13 +103,15 @@ const SERVER: [&str; 9] = [
 
 /// What it means that an agent ended without a last word. `began` says whether
 /// it has printed anything that makes sense.
-pub(super) fn without_answer(ended: &Ended, stderr: &str, began: bool) -> Trouble {
+pub(super) fn without_answer(ended: &ProcessEnd, stderr: &str, began: bool) -> Trouble {
     let said = last_words(stderr);
     match ended {
-        Ended::NotStarted(why) => Trouble::Missing(text::reason(why)),
-        Ended::TimedOut(seconds) => Trouble::Timeout(*seconds),
-        Ended::Signal(signal) => Trouble::Crash(with(&format!("ended by signal {signal}"), &said)),
-        Ended::Code(code) => {
+        ProcessEnd::NotStarted(why) => Trouble::Missing(text::reason(why)),
+        ProcessEnd::TimedOut(seconds) => Trouble::Timeout(*seconds),
+        ProcessEnd::Signal(signal) => {
+            Trouble::Crash(with(&format!("ended by signal {signal}"), &said))
+        }
+        ProcessEnd::Code(code) => {
             let how = format!("ended with code {code} and without an answer");
             by_words(&said).unwrap_or_else(|| match code {
                 // It refused its arguments or its configuration: the same call
@@ -164,19 +166,19 @@ mod tests {
 
     #[test]
     fn an_end_without_an_answer_tells_how_and_why() {
-        let trouble = |ended: Ended, stderr: &str, began: bool| {
+        let trouble = |ended: ProcessEnd, stderr: &str, began: bool| {
             without_answer(&ended, stderr, began).message()
         };
         let stderr = "\u{1b}[31merror: unknown option '--x'\u{1b}[0m\n    at main (a.js:1:2)\n}\n";
         insta::assert_snapshot!(
             [
-                trouble(Ended::Code(1), stderr, false),
-                trouble(Ended::Code(1), "", true),
-                trouble(Ended::Code(143), "", false),
-                trouble(Ended::Signal(9), "", true),
-                trouble(Ended::TimedOut(60), "", true),
-                trouble(Ended::NotStarted("not found".into()), "", false),
-                trouble(Ended::Code(1), "Not logged in", false),
+                trouble(ProcessEnd::Code(1), stderr, false),
+                trouble(ProcessEnd::Code(1), "", true),
+                trouble(ProcessEnd::Code(143), "", false),
+                trouble(ProcessEnd::Signal(9), "", true),
+                trouble(ProcessEnd::TimedOut(60), "", true),
+                trouble(ProcessEnd::NotStarted("not found".into()), "", false),
+                trouble(ProcessEnd::Code(1), "Not logged in", false),
             ]
             .join("\n"),
             @r"

@@ -12,10 +12,10 @@
 
 use serde_json::Value;
 
-use super::text::{self, LONGEST_MESSAGE, Tail};
+use super::text::{self, LONGEST_MESSAGE, TextTail};
 use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, Usage, diagnosis};
 use crate::line;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 pub(super) struct Gemini;
 
@@ -38,7 +38,7 @@ impl Agent for Gemini {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::<Output>::default()
+        Box::<GeminiReader>::default()
     }
 
     fn sign_in(&self) -> &'static str {
@@ -50,10 +50,10 @@ impl Agent for Gemini {
 const LONGEST_LINE: usize = 4 * 1024;
 
 #[derive(Default)]
-struct Output {
+struct GeminiReader {
     began: bool,
     /// What it has said since it last used a tool.
-    message: Tail,
+    message: TextTail,
     /// The line of it that is not over yet.
     line: String,
     used: Option<Usage>,
@@ -62,7 +62,7 @@ struct Output {
     last_word: Option<Result<(), String>>,
 }
 
-impl Reader for Output {
+impl Reader for GeminiReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
         let Some(event) = text::event(line) else { return Vec::new() };
         self.began = true;
@@ -91,7 +91,7 @@ impl Reader for Output {
         self.last_word.is_some()
     }
 
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {
         let trouble = match &self.last_word {
             Some(Ok(())) => None,
             Some(Err(message)) => Some(failed(message, ended)),
@@ -101,7 +101,7 @@ impl Reader for Output {
     }
 }
 
-impl Output {
+impl GeminiReader {
     /// Takes a piece of a message and gives the lines that it completes.
     fn piece(&mut self, piece: &str) -> Vec<Sign> {
         self.message.push(piece, LONGEST_MESSAGE);
@@ -146,15 +146,17 @@ impl Output {
         signs
     }
 
-    fn without_answer(&self, ended: &Ended, stderr: &str) -> Trouble {
+    fn without_answer(&self, ended: &ProcessEnd, stderr: &str) -> Trouble {
         let words = diagnosis::last_words(stderr);
         let words = self.complaint.as_ref().filter(|_| words.is_empty()).unwrap_or(&words);
         match ended {
-            Ended::Code(41) => Trouble::NotAuthenticated(words.clone()),
+            ProcessEnd::Code(41) => Trouble::NotAuthenticated(words.clone()),
             // Input, sandbox, configuration, trust: it never began.
-            Ended::Code(42 | 44 | 52 | 55) => Trouble::Missing(words.clone()),
-            Ended::Code(53) => Trouble::Crash(format!("its limit of turns is reached: {words}")),
-            Ended::NotStarted(_) => diagnosis::without_answer(ended, stderr, self.began),
+            ProcessEnd::Code(42 | 44 | 52 | 55) => Trouble::Missing(words.clone()),
+            ProcessEnd::Code(53) => {
+                Trouble::Crash(format!("its limit of turns is reached: {words}"))
+            }
+            ProcessEnd::NotStarted(_) => diagnosis::without_answer(ended, stderr, self.began),
             _ => waiting(stderr)
                 .unwrap_or_else(|| diagnosis::without_answer(ended, stderr, self.began)),
         }
@@ -169,9 +171,9 @@ fn waiting(stderr: &str) -> Option<Trouble> {
 }
 
 /// A refused key comes as a plain 400, so the words are asked before the code.
-fn failed(message: &str, ended: &Ended) -> Trouble {
+fn failed(message: &str, ended: &ProcessEnd) -> Trouble {
     let status = match ended {
-        Ended::Code(code @ 144..=255) => u64::try_from(code + 256).ok(),
+        ProcessEnd::Code(code @ 144..=255) => u64::try_from(code + 256).ok(),
         _ => None,
     };
     diagnosis::by_words(message)

@@ -11,13 +11,13 @@
 
 use serde_json::Value;
 
-use super::text::{self, LONGEST_MESSAGE, Tail};
+use super::text::{self, LONGEST_MESSAGE, TextTail};
 use super::{
     Agent, Call, Measures, Order, Reader, Report, Reset, Sign, Trouble, Usage, diagnosis, reset,
 };
 use crate::digest::Digest;
 use crate::line;
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 pub(super) struct Opencode;
 
@@ -49,7 +49,7 @@ impl Agent for Opencode {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::<Output>::default()
+        Box::<OpencodeReader>::default()
     }
 
     fn sign_in(&self) -> &'static str {
@@ -58,9 +58,9 @@ impl Agent for Opencode {
 }
 
 #[derive(Default)]
-struct Output {
+struct OpencodeReader {
     began: bool,
-    message: Tail,
+    message: TextTail,
     /// The message that the text belongs to: it comes in parts.
     message_id: Option<Digest>,
     used: Option<Usage>,
@@ -69,7 +69,7 @@ struct Output {
     failure: Option<Trouble>,
 }
 
-impl Reader for Output {
+impl Reader for OpencodeReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
         let Some(event) = text::event(line) else { return Vec::new() };
         self.began = true;
@@ -101,7 +101,7 @@ impl Reader for Output {
         self.finished.as_deref() == Some("stop")
     }
 
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {
         let result = self.message.end(LONGEST_MESSAGE);
         let trouble = match (&self.failure, self.finished.as_deref()) {
             (Some(trouble), _) => Some(explained(trouble.clone(), stderr)),
@@ -118,7 +118,7 @@ impl Reader for Output {
     }
 }
 
-impl Output {
+impl OpencodeReader {
     fn text(&mut self, part: &Value) -> Vec<Sign> {
         let said = part["text"].as_str().unwrap_or_default();
         let id = part["messageID"].as_str().map(|id| Digest::of(id.as_bytes()));
@@ -155,10 +155,10 @@ impl Output {
         vec![Sign::Used(used)]
     }
 
-    fn without_answer(&self, ended: &Ended, stderr: &str) -> Trouble {
+    fn without_answer(&self, ended: &ProcessEnd, stderr: &str) -> Trouble {
         match ended {
-            Ended::NotStarted(_) => diagnosis::without_answer(ended, stderr, self.began),
-            Ended::Code(0) => Trouble::Crash("it ended in the midst of its work".to_owned()),
+            ProcessEnd::NotStarted(_) => diagnosis::without_answer(ended, stderr, self.began),
+            ProcessEnd::Code(0) => Trouble::Crash("it ended in the midst of its work".to_owned()),
             _ => logged(stderr)
                 .unwrap_or_else(|| diagnosis::without_answer(ended, stderr, self.began)),
         }

@@ -7,13 +7,13 @@ mod opencode;
 mod strange;
 
 use super::{Order, Report, Sign, by_name};
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 const ORDER: Order<'_> =
     Order { brief: b"Do it.", model: None, script: None, attempt: 2, signal: "TASK_COMPLETE" };
 
 /// Reads an output to its end.
-fn read(agent: &str, output: &str, ended: &Ended, stderr: &str) -> (Vec<Sign>, Report) {
+fn read(agent: &str, output: &str, ended: &ProcessEnd, stderr: &str) -> (Vec<Sign>, Report) {
     let agent = by_name(agent, Some("cat")).expect("an agent of this name");
     let mut reader = agent.reader();
     let signs = output.lines().flat_map(|line| reader.line(line.as_bytes())).collect();
@@ -21,7 +21,7 @@ fn read(agent: &str, output: &str, ended: &Ended, stderr: &str) -> (Vec<Sign>, R
 }
 
 /// The class of the trouble that an output comes to, or an empty text.
-fn class(agent: &str, output: &str, ended: &Ended, stderr: &str) -> &'static str {
+fn class(agent: &str, output: &str, ended: &ProcessEnd, stderr: &str) -> &'static str {
     let (_, report) = read(agent, output, ended, stderr);
     report.trouble.map_or("", |trouble| trouble.class())
 }

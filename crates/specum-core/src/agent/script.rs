@@ -5,9 +5,9 @@
 //! not an agent's: the answer quotes the output, so that no line of it is taken
 //! for the word. A task without a block has nothing to do but its check.
 
-use super::command::Output;
+use super::command::PlainReader;
 use super::{Agent, Call, Measures, Order, Reader, Report, Sign, diagnosis};
-use crate::verify::Ended;
+use crate::verify::ProcessEnd;
 
 pub(super) struct Script;
 
@@ -35,7 +35,7 @@ impl Agent for Script {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::<ScriptOutput>::default()
+        Box::<ScriptReader>::default()
     }
 
     fn sign_in(&self) -> &'static str {
@@ -44,17 +44,17 @@ impl Agent for Script {
 }
 
 #[derive(Default)]
-struct ScriptOutput(Output);
+struct ScriptReader(PlainReader);
 
-impl Reader for ScriptOutput {
+impl Reader for ScriptReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
         self.0.push(line)
     }
 
-    fn end(self: Box<Self>, ended: &Ended, stderr: &str) -> Report {
+    fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {
         match ended {
-            Ended::Code(0) => Report { result: self.0.answer(), ..Report::default() },
-            Ended::Code(code) => {
+            ProcessEnd::Code(0) => Report { result: self.0.answer(), ..Report::default() },
+            ProcessEnd::Code(code) => {
                 let output = self.0.answer() + &diagnosis::last_words(stderr);
                 let quoted = output.lines().map(|line| format!("> {line}\n"));
                 let result =

@@ -141,9 +141,9 @@ pub(super) fn tool(name: &str, input: &Value) -> String {
 
 /// The end of a text that grows, at least as much of it as is to be kept.
 #[derive(Debug, Default)]
-pub(super) struct Tail(String);
+pub(super) struct TextTail(String);
 
-impl Tail {
+impl TextTail {
     /// Adds to the text and lets go of what is too long ago.
     pub(super) fn push(&mut self, text: &str, limit: usize) {
         self.0.push_str(line::tail(text, limit));
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_long_text_is_kept() {
-        let mut tail = Tail::default();
+        let mut tail = TextTail::default();
         for _ in 0..100 {
             tail.push("0123456789", 25);
             assert!(tail.0.len() <= 50);

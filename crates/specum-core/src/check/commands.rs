@@ -12,7 +12,7 @@ use crate::tasks::{Command, Fields, Lookup, Program, Task, TaskFile};
 pub(super) fn findings(
     task: &Task,
     fields: &Fields,
-    made: &Made<'_>,
+    made: &MadeFiles<'_>,
     lookup: Lookup<'_>,
 ) -> Vec<(Severity, String)> {
     let Some(check) = &fields.verify else { return Vec::new() };
@@ -81,7 +81,7 @@ fn warnings(command: &Command, is_proved: bool) -> Vec<String> {
 
 /// Why commands cannot be started, now or once the plan is worked. Of commands
 /// that make up for each other one is enough.
-fn missing(commands: &[Command], made: &Made<'_>, lookup: Lookup<'_>) -> Vec<String> {
+fn missing(commands: &[Command], made: &MadeFiles<'_>, lookup: Lookup<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let groups = commands.chunk_by(|_, next| next.instead);
     for group in groups {
@@ -94,7 +94,7 @@ fn missing(commands: &[Command], made: &Made<'_>, lookup: Lookup<'_>) -> Vec<Str
     found
 }
 
-fn cannot_start(command: &Command, made: &Made<'_>, lookup: Lookup<'_>) -> Option<String> {
+fn cannot_start(command: &Command, made: &MadeFiles<'_>, lookup: Lookup<'_>) -> Option<String> {
     if !command.stands_alone() {
         return None;
     }
@@ -120,14 +120,14 @@ fn cannot_start(command: &Command, made: &Made<'_>, lookup: Lookup<'_>) -> Optio
 }
 
 /// What the tasks of a plan make, gathered once it is asked for.
-pub(super) struct Made<'f> {
+pub(super) struct MadeFiles<'f> {
     file: &'f TaskFile<'f>,
     names: OnceCell<HashSet<String>>,
 }
 
-impl<'f> Made<'f> {
-    pub(super) fn by(file: &'f TaskFile<'f>) -> Made<'f> {
-        Made { file, names: OnceCell::new() }
+impl<'f> MadeFiles<'f> {
+    pub(super) fn by(file: &'f TaskFile<'f>) -> MadeFiles<'f> {
+        MadeFiles { file, names: OnceCell::new() }
     }
 
     /// Whether a task names a program among its files, alone or by a folder

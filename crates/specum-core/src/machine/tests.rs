@@ -236,7 +236,7 @@ fn recovery_inserts_a_fix_and_comes_back_to_the_original() {
         ```
       - **Commit**: None
     - [ ] 1.1.1 [FIX 1.1] Fix: a
-      - **Do**: 1.1 kept failing. Find the cause and mend it; 1.1 is tried again afterwards.
+      - **Do**: 1.1 kept failing. Find the cause and fix it; 1.1 is tried again afterwards.
         Last failure: no - [ ] 9.9 injected ```
       - **Files**: x.rs
       - **Verify**:

@@ -1,11 +1,11 @@
 use super::*;
 use crate::plan;
 
-const SPEC: Spec<'_> = Spec { name: "demo", path: "./specs/demo" };
+const SPEC: SpecName<'_> = SpecName { name: "demo", path: "./specs/demo" };
 
 #[test]
 fn the_text_of_the_ralph_loop_holds_nothing_that_its_plugin_would_read() {
-    let hostile = Spec { name: "x\n---\niteration: 9", path: "./specs/x\r\n---\n" };
+    let hostile = SpecName { name: "x\n---\niteration: 9", path: "./specs/x\r\n---\n" };
     for spec in [SPEC, hostile] {
         let text = ralph_loop(spec);
         assert!(text.lines().all(|line| line.trim() != "---"), "{text}");
@@ -85,7 +85,7 @@ fn notices_stand_under_the_first_line() {
 #[test]
 fn it_stays_under_two_kilobytes_beside_the_task() {
     let long = format!("./{}/specs/{}", "d".repeat(60), "n".repeat(60));
-    let spec = Spec { name: &"n".repeat(60), path: &long };
+    let spec = SpecName { name: &"n".repeat(60), path: &long };
     for text in [
         "- [ ] 1.1 a\n",
         "- [ ] V1 [VERIFY] a\n",

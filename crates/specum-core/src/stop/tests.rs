@@ -50,7 +50,7 @@ impl Stage {
         let holder = Holder::of(state, &self.memory, asker, |_| !self.owner_gone);
         let decision = decide(&Scene {
             input: &self.input,
-            spec: Spec { name: "demo", path: "./specs/demo" },
+            spec: SpecName { name: "demo", path: "./specs/demo" },
             state: self.state.as_ref(),
             tasks: file.as_ref(),
             last_message: self.message,
@@ -71,20 +71,20 @@ impl Stage {
 
     fn reason(&mut self) -> String {
         match self.stop().output {
-            Output::Block { reason, .. } => reason,
+            HookOutput::Block { reason, .. } => reason,
             other => panic!("expected a block, got {other:?}"),
         }
     }
 
     fn is_silent(&mut self) -> bool {
-        self.stop().output == Output::Silent
+        self.stop().output == HookOutput::Silent
     }
 }
 
 #[test]
 fn tasks_that_remain_block() {
     let decision = Stage::new().stop();
-    let Output::Block { reason, system_message } = decision.output else { panic!() };
+    let HookOutput::Block { reason, system_message } = decision.output else { panic!() };
     assert!(reason.starts_with("Continue spec: demo (Task 2/3, Iter 1)\n"));
     assert_eq!(system_message, "Ralph-specum iteration 1 | Task 2/3");
     assert_eq!(
@@ -107,7 +107,7 @@ fn a_false_promise_to_the_ralph_loop_is_sent_back_under_the_guard() {
     ");
     assert!(stage.reason().contains("Stalled (1 of 2)"));
     assert!(stage.reason().contains("Stalled (2 of 2)"));
-    assert!(matches!(stage.stop().output, Output::Tell(_)), "and then let go");
+    assert!(matches!(stage.stop().output, HookOutput::Tell(_)), "and then let go");
 
     stage.message = Some("ALL_TASKS_COMPLETE");
     stage.state().global_iteration += 1;
@@ -117,7 +117,7 @@ fn a_false_promise_to_the_ralph_loop_is_sent_back_under_the_guard() {
     let quiet = |change: fn(&mut Stage)| {
         let mut stage = Stage::with(|s| {
             s.state().driver = Driver::RalphLoop;
-            s.message = Some(claim::PROMISE);
+            s.message = Some(completion::PROMISE);
         });
         change(&mut stage);
         assert!(stage.is_silent());
@@ -197,7 +197,7 @@ fn a_true_claim_ends_the_loop_whatever_the_index_says() {
         s.tasks = Some(DONE);
     });
     let decision = stage.stop();
-    assert_eq!(decision.output, Output::Silent);
+    assert_eq!(decision.output, HookOutput::Silent);
     assert!(decision.stderr[0].starts_with("[ralph-specum] ALL_TASKS_COMPLETE detected"));
     stage.tasks = None;
     assert!(stage.is_silent(), "a missing tasks.md contradicts nothing");
@@ -220,9 +220,9 @@ fn a_false_claim_moves_neither_a_pause_nor_a_cap_nor_another_phase() {
         change(stage.state());
         stage.stop().output
     };
-    assert_eq!(claim(|s| s.awaiting_approval = true), Output::Silent);
-    assert_eq!(claim(|s| s.phase = Phase::Other("design".into())), Output::Silent);
-    let Output::Block { reason, .. } = claim(|s| s.global_iteration = 100) else { panic!() };
+    assert_eq!(claim(|s| s.awaiting_approval = true), HookOutput::Silent);
+    assert_eq!(claim(|s| s.phase = Phase::Other("design".into())), HookOutput::Silent);
+    let HookOutput::Block { reason, .. } = claim(|s| s.global_iteration = 100) else { panic!() };
     assert!(reason.starts_with("ERROR: Maximum global iterations (100) reached."));
 }
 
@@ -237,7 +237,9 @@ fn corrupt_state_blocks_three_times_and_then_says_why() {
         assert!(reason.starts_with("ERROR: Corrupt state file at ./specs/demo/.ralph-state.json"));
         assert!(reason.contains("Recovery options:"));
     }
-    assert!(matches!(stage.stop().output, Output::Tell(text) if text.contains("specum implement")));
+    assert!(
+        matches!(stage.stop().output, HookOutput::Tell(text) if text.contains("specum implement"))
+    );
     stage.input.session_id = Some("other".into());
     assert!(stage.is_silent(), "the first session owns the spec");
 }
@@ -249,7 +251,7 @@ fn the_cap_blocks_once() {
         s.input.stop_hook_active = true;
     });
     let decision = stage.stop();
-    let Output::Block { reason, system_message } = decision.output else { panic!() };
+    let HookOutput::Block { reason, system_message } = decision.output else { panic!() };
     assert!(reason.starts_with("ERROR: Maximum global iterations (100) reached.\n"));
     assert_eq!(system_message, "Ralph-specum: max iterations (100) reached");
     assert_eq!(decision.stderr.len(), 2);
@@ -278,7 +280,7 @@ fn the_cap_does_not_spoil_a_finish_or_another_phase() {
 #[test]
 fn waiting_for_approval_is_silent_with_a_line_on_stderr() {
     let decision = Stage::with(|s| s.state().awaiting_approval = true).stop();
-    assert_eq!(decision.output, Output::Silent);
+    assert_eq!(decision.output, HookOutput::Silent);
     assert!(decision.stderr[0].starts_with("[ralph-specum] awaitingApproval=true"));
 }
 
@@ -292,7 +294,7 @@ fn quick_mode_goes_on_outside_execution_only() {
     quick.input.stop_hook_active = true;
     assert!(quick.reason().contains("Stalled (1 of 2)"));
     quick.reason();
-    assert!(matches!(quick.stop().output, Output::Tell(_)));
+    assert!(matches!(quick.stop().output, HookOutput::Tell(_)));
     assert!(Stage::with(|s| s.state().phase = Phase::Other("design".into())).is_silent());
     assert!(Stage::with(|s| s.state().phase = Phase::Other(String::new())).is_silent());
 }
@@ -350,14 +352,14 @@ fn progress_is_what_lets_the_loop_go_on() {
     assert!(stage.reason().contains("Stalled (1 of 2)"));
     assert!(stage.reason().contains("Stalled (2 of 2)"));
     assert!(
-        matches!(stage.stop().output, Output::Tell(text) if text.contains("nothing has moved"))
+        matches!(stage.stop().output, HookOutput::Tell(text) if text.contains("nothing has moved"))
     );
 }
 
 #[test]
 fn a_foreign_block_is_left_to_whoever_made_it() {
     let decision = Stage::with(|s| s.input.stop_hook_active = true).stop();
-    assert_eq!((decision.output, decision.memory), (Output::Silent, None));
+    assert_eq!((decision.output, decision.memory), (HookOutput::Silent, None));
     assert!(decision.stderr[0].contains("stop_hook_active=true"));
 }
 
@@ -379,7 +381,7 @@ fn a_loop_from_which_a_task_was_removed_is_not_finished_whatever_is_claimed() {
         stage.questions = vec!["task 1.4 (d) was removed; `specum accept 1.4` agrees".into()];
         let decision = stage.stop();
         let told = "specum waits for you: task 1.4 (d) was removed; `specum accept 1.4` agrees";
-        assert_eq!(decision.output, Output::Tell(told.into()), "{message:?}");
+        assert_eq!(decision.output, HookOutput::Tell(told.into()), "{message:?}");
         assert_eq!(decision.stderr, Vec::<String>::new(), "and it is not called finished");
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::journal::{Changes, Entry, Record, StateChange};
 use crate::ledger::{Ledger, PlanEdit};
-use crate::tasks::{Found, TaskFile, TaskKey};
+use crate::tasks::{TaskFile, TaskKey, TaskMatch};
 
 /// The summary of one loop.
 pub(super) fn gather(records: &[Record], file: &TaskFile<'_>) -> Summary {
@@ -109,7 +109,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 return place;
             }
         }
-        if let Found::Same(place) | Found::Retitled(place) = self.file.find(key) {
+        if let TaskMatch::Same(place) | TaskMatch::Retitled(place) = self.file.find(key) {
             return place;
         }
         let place = self.summary.tasks.len();

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, Task, TaskFile, TaskKey, TaskText};
+use super::{Task, TaskFile, TaskKey, TaskMatch, TaskText};
 use crate::line;
 
 /// An edit of a task file that finds its task again, and that changes nothing
@@ -70,7 +70,9 @@ impl TaskEdit {
 /// The patch that puts a new task behind another one, if it may stand there.
 fn inserted(file: &TaskFile<'_>, after: &TaskKey, id: &str, block: &str) -> Option<Patch> {
     let is_there = file.tasks.iter().any(|task| task.id.as_deref() == Some(id));
-    let (Found::Same(index) | Found::Retitled(index)) = file.find(after) else { return None };
+    let (TaskMatch::Same(index) | TaskMatch::Retitled(index)) = file.find(after) else {
+        return None;
+    };
     let patch = file.insert_after(&file.tasks[index], block);
     (!is_there && adds_one_task(file, &patch, id)).then_some(patch)
 }
@@ -112,7 +114,7 @@ impl<'f, 't> Marks<'f, 't> {
                 Some(names) => names.find(key),
                 None => self.file.find(key),
             };
-            if let Found::Same(index) | Found::Retitled(index) = found {
+            if let TaskMatch::Same(index) | TaskMatch::Retitled(index) = found {
                 self.set(&self.file.tasks[index], done);
             }
         }
@@ -170,7 +172,7 @@ impl<'f, 't> Names<'f, 't> {
     }
 
     /// As [`TaskFile::find`] does.
-    fn find(&self, key: &TaskKey) -> Found {
+    fn find(&self, key: &TaskKey) -> TaskMatch {
         let named = self.named.get(&key.id).into_iter().flatten().copied();
         let titled = || self.titled.get(key.title.as_str()).into_iter().flatten().copied();
         self.file.find_among(key, named, titled)

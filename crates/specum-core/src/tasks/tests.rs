@@ -27,12 +27,12 @@ pub(super) fn shown_check(fields: &Fields) -> String {
 #[test]
 fn ids_markers_and_titles() {
     insta::assert_snapshot!(listed(
-        "- [ ] 1.1 [P] Add the parser\n* [X] 1.3.1 [VERIFY][RED] Check\n+ [x]  V1: [FIX 1.2] Mend\n\
+        "- [ ] 1.1 [P] Add the parser\n* [X] 1.3.1 [VERIFY][RED] Check\n+ [x]  V1: [FIX 1.2] Fix\n\
          - [ ] VE2 [NEW] [P] Stay\n- [ ] VF\n- [ ] 1.X later\n- [ ] 1.10 ten\n"
     ), @"
     . 1.1 [Parallel] Add the parser
     x 1.3.1 [Verify, Red] Check
-    x V1 [Fix(\"1.2\")] Mend
+    x V1 [Fix(\"1.2\")] Fix
     . VE2 [] [NEW] [P] Stay
     . VF [] 
     . 1.X [] later
@@ -153,11 +153,11 @@ fn insertions_take_the_line_endings_of_the_file() {
 fn a_task_is_found_again_by_id_and_title() {
     let before = TaskFile::scan(b"- [ ] 1.1 a\n- [ ] 1.2 b\n").tasks[1].key();
     let found = |text: &str| TaskFile::scan(text.as_bytes()).find(&before);
-    assert_eq!(found("- [ ] 1.0 new\n- [ ] 1.1 a\n- [ ] 1.2 b\n"), Found::Same(2));
-    assert_eq!(found("- [ ] 1.2 rewritten\n"), Found::Retitled(0));
-    assert_eq!(found("- [ ] 1.1 a\n"), Found::Gone);
+    assert_eq!(found("- [ ] 1.0 new\n- [ ] 1.1 a\n- [ ] 1.2 b\n"), TaskMatch::Same(2));
+    assert_eq!(found("- [ ] 1.2 rewritten\n"), TaskMatch::Retitled(0));
+    assert_eq!(found("- [ ] 1.1 a\n"), TaskMatch::Gone);
     // Twice the same id: the title decides.
-    assert_eq!(found("- [ ] 1.2 other\n- [ ] 1.2 b\n"), Found::Same(1));
+    assert_eq!(found("- [ ] 1.2 other\n- [ ] 1.2 b\n"), TaskMatch::Same(1));
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn without_ids_the_title_finds_a_task_again() {
     let before = TaskFile::scan(b"- [ ] a\n- [ ] b\n- [ ] b\n").tasks[2].key();
     assert_eq!(before.id, "no.3");
     let found = |text: &str| TaskFile::scan(text.as_bytes()).find(&before);
-    assert_eq!(found("- [ ] new\n- [ ] a\n- [ ] b\n- [ ] b\n"), Found::Same(2));
-    assert_eq!(found("- [ ] b\n"), Found::Same(0));
-    assert_eq!(found("- [ ] c\n"), Found::Gone);
+    assert_eq!(found("- [ ] new\n- [ ] a\n- [ ] b\n- [ ] b\n"), TaskMatch::Same(2));
+    assert_eq!(found("- [ ] b\n"), TaskMatch::Same(0));
+    assert_eq!(found("- [ ] c\n"), TaskMatch::Gone);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn is_test(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CommandRun, Ended};
+    use super::super::{CommandRun, ProcessEnd};
     use super::*;
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
             let check = CheckRun::of(vec![command], |command| CommandRun {
                 time: crate::verify::CheckTime::new(None),
                 command,
-                ended: Ended::Code(0),
+                ended: ProcessEnd::Code(0),
                 output: String::new(),
                 stdout: String::new(),
                 cut: false,

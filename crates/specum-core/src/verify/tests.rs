@@ -4,7 +4,7 @@ fn evidence(result: &str) -> Evidence<'_> {
     Evidence {
         role: Role::Executor,
         result,
-        check: ran(Ended::Code(0)),
+        check: ran(ProcessEnd::Code(0)),
         files: &[],
         changed: &[],
         proofs: &[],
@@ -12,11 +12,11 @@ fn evidence(result: &str) -> Evidence<'_> {
     }
 }
 
-fn ran(ended: Ended) -> CheckRun {
+fn ran(ended: ProcessEnd) -> CheckRun {
     CheckRun::Ran(vec![run("make", ended)])
 }
 
-fn run(command: &str, ended: Ended) -> CommandRun {
+fn run(command: &str, ended: ProcessEnd) -> CommandRun {
     CommandRun {
         time: CheckTime::new(Some(5_000)),
         command: Command::plain(command),
@@ -43,7 +43,7 @@ fn good_evidence_passes() {
 #[test]
 fn all_failures_are_named_together() {
     let mut bad = evidence("The last step requires\nmanual work.\nTASK_COMPLETE");
-    bad.check = ran(Ended::Code(2));
+    bad.check = ran(ProcessEnd::Code(2));
     bad.commit = CommitRun::Left(vec!["a.rs".into()]);
     insta::assert_snapshot!(judge(&bad).reason().replace("; ", "\n"), @r#"
     CONTRADICTION: claimed complete but the result says "requires manual"
@@ -94,27 +94,27 @@ fn the_qa_engineer_says_another_word() {
 
 #[test]
 fn how_a_check_ends() {
-    let failed = |ended: Ended| {
+    let failed = |ended: ProcessEnd| {
         let mut evidence = evidence("TASK_COMPLETE");
         evidence.check = ran(ended);
         failures(&evidence).join("")
     };
-    assert_eq!(failed(Ended::Code(0)), "");
-    assert_eq!(failed(Ended::Code(1)), "`make` ended with code 1");
-    assert_eq!(failed(Ended::Signal(9)), "`make` was ended by signal 9");
+    assert_eq!(failed(ProcessEnd::Code(0)), "");
+    assert_eq!(failed(ProcessEnd::Code(1)), "`make` ended with code 1");
+    assert_eq!(failed(ProcessEnd::Signal(9)), "`make` was ended by signal 9");
     assert_eq!(
-        failed(Ended::TimedOut(5)),
+        failed(ProcessEnd::TimedOut(5)),
         "`make` did not end within 5 seconds, which is what a check has; verify_timeout in the \
          settings gives it more"
     );
-    assert_eq!(failed(Ended::NotStarted("gone".into())), "`make` could not be started: gone");
+    assert_eq!(failed(ProcessEnd::NotStarted("gone".into())), "`make` could not be started: gone");
 }
 
 /// Why a command fails that printed this and ended so.
 fn misprinted(wanted: Expectation, stdout: &str, code: i32) -> String {
     let mut command = Command::plain("grep -c x y");
     command.expect = Some(wanted);
-    let (stdout, ended) = (stdout.to_owned(), Ended::Code(code));
+    let (stdout, ended) = (stdout.to_owned(), ProcessEnd::Code(code));
     let time = CheckTime::new(None);
     let done = CommandRun { time, command, ended, output: stdout.clone(), stdout, cut: false };
     failed_check(&CheckRun::Ran(vec![done])).unwrap_or_default()
@@ -147,7 +147,7 @@ fn a_command_that_breaks_off_has_not_printed_nothing() {
 
 #[test]
 fn an_output_that_was_cut_is_never_the_number() {
-    let mut cut = CommandRun { cut: true, ..run("make", Ended::Code(0)) };
+    let mut cut = CommandRun { cut: true, ..run("make", ProcessEnd::Code(0)) };
     cut.command.expect = Some(Expectation::Number(3));
     assert_eq!(
         failed_check(&CheckRun::Ran(vec![cut])).unwrap(),
@@ -167,7 +167,7 @@ fn sequence(commands: &[(&str, bool)], failing: &[&str]) -> (String, String) {
         .collect();
     let check = CheckRun::of(commands, |command| {
         let code = i32::from(failing.contains(&command.head().as_str()));
-        CommandRun { command, ..run("", Ended::Code(code)) }
+        CommandRun { command, ..run("", ProcessEnd::Code(code)) }
     });
     let CheckRun::Ran(runs) = &check else { panic!("something is run") };
     let names: Vec<String> = runs.iter().map(|run| run.command.head()).collect();
@@ -194,12 +194,15 @@ fn one_of_several_is_enough_where_they_are_joined_by_or() {
 #[test]
 fn a_check_that_cannot_fail_proves_nothing() {
     let mut evidence = evidence("TASK_COMPLETE");
-    evidence.check = CheckRun::Ran(vec![run("make | tee log", Ended::Code(0))]);
+    evidence.check = CheckRun::Ran(vec![run("make | tee log", ProcessEnd::Code(0))]);
     assert!(judge(&evidence).passed() && judge(&evidence).unverified);
-    evidence.check =
-        CheckRun::Ran(vec![run("make", Ended::Code(0)), run("echo done", Ended::Code(0))]);
+    evidence.check = CheckRun::Ran(vec![
+        run("make", ProcessEnd::Code(0)),
+        run("echo done", ProcessEnd::Code(0)),
+    ]);
     assert!(!judge(&evidence).unverified, "one of them could have failed");
-    evidence.check = CheckRun::Ran(vec![run("make", Ended::Code(1)), run("true", Ended::Code(0))]);
+    evidence.check =
+        CheckRun::Ran(vec![run("make", ProcessEnd::Code(1)), run("true", ProcessEnd::Code(0))]);
     assert!(judge(&evidence).unverified, "what failed proves nothing either");
 }
 
@@ -245,7 +248,7 @@ fn finding_21_a_check_has_the_time_that_is_set_and_a_hook_no_more_than_its_host_
     assert_eq!(minutes(CheckTime::in_hook(Some(20 * 60_000))), 20);
     let cut = CheckTime::in_hook(Some(120 * 60_000));
     assert_eq!(minutes(cut), 50);
-    let late = CommandRun { time: cut, ..run("make", Ended::TimedOut(3000)) };
+    let late = CommandRun { time: cut, ..run("make", ProcessEnd::TimedOut(3000)) };
     assert_eq!(
         late.failure().unwrap(),
         "`make` did not end within 3000 seconds, which is what a hook's check has in this host, \

@@ -7,19 +7,19 @@
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Signal};
 use specum_core::progress::Note;
-use specum_core::tasks::{Found, short_title};
+use specum_core::tasks::{TaskMatch, short_title};
 use specum_core::verify::{self, CommitRun, Failure, Layer};
 
 use super::judge::{evidence, signals};
 use super::review::review;
-use super::{AttemptError, History, Judged, Opened, Workspace};
+use super::{Attempt, AttemptError, History, Judgement, Workspace};
 use crate::git::{self, Committed, Git, GitError};
 
 /// A passed attempt whose commit is not recorded yet.
 #[derive(Debug)]
 pub struct Uncommitted {
     /// The attempt.
-    pub opened: Opened,
+    pub opened: Attempt,
     /// What it changed.
     pub changed: Vec<String>,
     /// What was noted when it passed.
@@ -27,7 +27,7 @@ pub struct Uncommitted {
 }
 
 /// What became of a commit.
-struct Outcome {
+struct CommitOutcome {
     /// Its id, if there was something to commit.
     id: Option<String>,
     /// Why the attempt has not passed after all, and what the loop says then.
@@ -47,9 +47,9 @@ impl Workspace {
     /// Commits an attempt that has just passed.
     pub(super) fn commit_passed(
         &self,
-        opened: &Opened,
-        mut judged: Judged,
-    ) -> Result<Judged, AttemptError> {
+        opened: &Attempt,
+        mut judged: Judgement,
+    ) -> Result<Judgement, AttemptError> {
         // Not held any longer: the journal would be copied for the next record.
         let passed = History(&self.store.read_journal()?).uncommitted();
         let Some(passed) = passed else { return Ok(judged) };
@@ -76,7 +76,7 @@ impl Workspace {
         // Whoever judged it may still be at it.
         let _turn = self.store.check_turn()?;
         while let Some(passed) = History(&self.store.read_journal()?).uncommitted() {
-            let judged = Judged::of_passed(&passed.opened, passed.changed.clone());
+            let judged = Judgement::of_passed(&passed.opened, passed.changed.clone());
             // Asked first: a git that cannot tell is not one that refuses.
             match self.commit_of(git, &passed.opened)? {
                 Some(commit) => {
@@ -90,8 +90,12 @@ impl Workspace {
         Ok(())
     }
 
-    fn commit(&self, passed: &Uncommitted, judged: &Judged) -> Result<Outcome, AttemptError> {
-        let Ok(git) = &self.git else { return Ok(Outcome { id: None, failure: None }) };
+    fn commit(
+        &self,
+        passed: &Uncommitted,
+        judged: &Judgement,
+    ) -> Result<CommitOutcome, AttemptError> {
+        let Ok(git) = &self.git else { return Ok(CommitOutcome { id: None, failure: None }) };
         let opened = &passed.opened;
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files_to_commit(git)?);
@@ -116,9 +120,9 @@ impl Workspace {
     fn after_commit(
         &self,
         passed: &Uncommitted,
-        judged: &Judged,
+        judged: &Judgement,
         committed: Committed,
-    ) -> Result<Outcome, AttemptError> {
+    ) -> Result<CommitOutcome, AttemptError> {
         let opened = &passed.opened;
         let Committed { id, by_hooks, status } = committed;
         // Not the spec's own files: a neighbour's verdict, or a person, may have
@@ -158,15 +162,15 @@ impl Workspace {
         self.remember(status);
         let commit = id.clone().unwrap_or_default();
         self.record(opened, |task| Entry::Committed { task, commit, left: beside })?;
-        Ok(Outcome { id, failure: None })
+        Ok(CommitOutcome { id, failure: None })
     }
 
     fn after_no_commit(
         &self,
         passed: &Uncommitted,
-        judged: &Judged,
+        judged: &Judgement,
         run: &CommitRun,
-    ) -> Result<Outcome, AttemptError> {
+    ) -> Result<CommitOutcome, AttemptError> {
         let failure = verify::after_commit(run).expect("it says why there is no commit");
         let (output, left) = (judged.output.clone(), judged.changed.clone());
         self.take_back(passed, judged, TakenBack { failure, output, left }, None)
@@ -174,7 +178,7 @@ impl Workspace {
 
     /// Why the check of an attempt fails with what stands now, and the end of what
     /// it prints.
-    fn fails_now(&self, opened: &Opened) -> Result<Option<(String, String)>, AttemptError> {
+    fn fails_now(&self, opened: &Attempt) -> Result<Option<(String, String)>, AttemptError> {
         let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         Ok(verify::failed_check(&check).map(|why| (why, evidence(&check))))
     }
@@ -192,10 +196,10 @@ impl Workspace {
     fn take_back(
         &self,
         passed: &Uncommitted,
-        judged: &Judged,
+        judged: &Judgement,
         back: TakenBack,
         commit: Option<&String>,
-    ) -> Result<Outcome, AttemptError> {
+    ) -> Result<CommitOutcome, AttemptError> {
         let locked = self.store.lock()?;
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         self.tell(&mut reviewed);
@@ -210,12 +214,12 @@ impl Workspace {
             changed.clone_from(&back.left);
         }
         let id = commit.cloned();
-        let (Some(state), Found::Same(index) | Found::Retitled(index)) =
+        let (Some(state), TaskMatch::Same(index) | TaskMatch::Retitled(index)) =
             (&view.state, file.find(&opened.key))
         else {
             // Nothing is left to be opened again, and nobody is to try once more.
             locked.record(entry)?;
-            return Ok(Outcome { id, failure: Some((back, Vec::new())) });
+            return Ok(CommitOutcome { id, failure: Some((back, Vec::new())) });
         };
         let (attempt, reason) = (opened.attempt, back.failure.message.clone());
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
@@ -223,12 +227,12 @@ impl Workspace {
         changes.retracted.clone_from(&passed.notes);
         locked.write(entry, changes)?;
         self.record_fixes(&locked, &step)?;
-        Ok(Outcome { id, failure: Some((back, signals(&step))) })
+        Ok(CommitOutcome { id, failure: Some((back, signals(&step))) })
     }
 
     /// The commit of an attempt, if somebody before us has made it. Its task may
     /// have been called otherwise then.
-    fn commit_of(&self, git: &Git, opened: &Opened) -> Result<Option<String>, AttemptError> {
+    fn commit_of(&self, git: &Git, opened: &Attempt) -> Result<Option<String>, AttemptError> {
         for name in std::iter::once(&opened.key.id).chain(&opened.was) {
             let trailers = self.trailers_of(name, opened.attempt);
             if let Some(commit) = git.commit_since(opened.head.as_deref(), &trailers)? {
@@ -238,7 +242,7 @@ impl Workspace {
         Ok(None)
     }
 
-    fn message(&self, opened: &Opened) -> String {
+    fn message(&self, opened: &Attempt) -> String {
         let (spec, id) = (&self.spec.name, &opened.key.id);
         let (subject, body) = match opened.fields().commit {
             Some(message) => (message, String::new()),

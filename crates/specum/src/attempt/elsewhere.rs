@@ -7,7 +7,7 @@ use std::path::Path;
 use specum_core::ledger::Ledger;
 use specum_core::tasks::{Task, TaskFile, TaskKey};
 
-use super::{AttemptError, Opened, Workspace};
+use super::{Attempt, AttemptError, Workspace};
 use crate::files;
 use crate::git::Git;
 use crate::project::Spec;
@@ -19,7 +19,7 @@ impl Workspace {
     pub fn take_back_elsewhere(
         &self,
         git: &Git,
-        opened: &Opened,
+        opened: &Attempt,
         changed: &[String],
     ) -> Result<Vec<String>, AttemptError> {
         let mut names = Vec::new();
@@ -62,7 +62,7 @@ impl Workspace {
 /// knows.
 fn open_before(
     git: &Git,
-    opened: &Opened,
+    opened: &Attempt,
     path: &String,
 ) -> Result<Option<Vec<String>>, AttemptError> {
     if opened.dirty.contains_key(path) {

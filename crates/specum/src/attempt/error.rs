@@ -40,7 +40,7 @@ pub enum AttemptError {
     #[error("tasks.md cannot be worked: {0}; `specum check` lists all such mistakes")]
     Mistaken(String),
     /// Somebody else works the spec.
-    #[error("{spec} is worked by {by}; stop it there, or with `specum pause {spec}`")]
+    #[error("{spec} is being worked on by {by}; stop it there, or with `specum pause {spec}`")]
     Held {
         /// The spec.
         spec: String,
@@ -59,7 +59,7 @@ pub enum AttemptError {
         by: String,
     },
     /// Somebody who does not own the spec has asked.
-    #[error("somebody else works {0} by now")]
+    #[error("another session has taken over {0}")]
     NotYours(String),
     /// An attempt has rewritten the history.
     #[error("paused: {0}. Look at it, then `specum resume`")]

@@ -11,11 +11,11 @@ use specum_core::state::{self, State, Status};
 use specum_core::tasks::{TaskFile, TaskKey};
 
 use super::commit::Uncommitted;
-use super::open::{Opened, role};
+use super::open::{Attempt, role};
 
 /// Where an agent was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Launched {
+pub enum LaunchPlace {
     /// In the user's tree.
     InTree,
     /// In a worktree of its own.
@@ -24,7 +24,7 @@ pub enum Launched {
 
 /// A start of an agent of whose end nobody has heard.
 #[derive(Debug, Clone, Copy)]
-pub struct Uncharged<'a> {
+pub struct UnchargedStart<'a> {
     /// The task.
     pub task: &'a TaskKey,
     /// The attempt.
@@ -78,15 +78,15 @@ impl<'a> History<'a> {
     /// The attempts for which an agent was started whose work nobody got to
     /// judge, and where; none of which the leavings are put away already, or
     /// after which somebody began anew.
-    pub fn unsettled(self) -> Vec<(Opened, Launched)> {
-        let mut found: Vec<(Opened, Launched)> = Vec::new();
+    pub fn unsettled(self) -> Vec<(Attempt, LaunchPlace)> {
+        let mut found: Vec<(Attempt, LaunchPlace)> = Vec::new();
         for (at, record) in self.0.iter().enumerate() {
             match &record.entry {
                 Entry::Launched { task, attempt, beside, .. } => {
                     let opened = self.0[..at].iter().rev().find_map(|record| {
                         opening(record).filter(|o| o.key.id == task.id && o.attempt == *attempt)
                     });
-                    let place = if *beside { Launched::Beside } else { Launched::InTree };
+                    let place = if *beside { LaunchPlace::Beside } else { LaunchPlace::InTree };
                     found.retain(|(other, _)| other.key.id != task.id);
                     found.extend(opened.map(|opened| (opened, place)));
                 }
@@ -111,7 +111,7 @@ impl<'a> History<'a> {
 
     /// What has passed in its worktree and waits to be put on top of the
     /// others': what was said, and the commit that holds it.
-    pub fn ready(self, opened: &Opened) -> Option<(&'a str, &'a str)> {
+    pub fn ready(self, opened: &Attempt) -> Option<(&'a str, &'a str)> {
         self.since_opening(opened).find_map(|entry| match entry {
             Entry::Ready { task, result, commit, .. } if task.id == opened.key.id => {
                 Some((result.as_str(), commit.as_str()))
@@ -138,12 +138,12 @@ impl<'a> History<'a> {
     }
 
     /// The starts of agents in this loop that nobody has charged for.
-    pub fn uncharged(self) -> Vec<Uncharged<'a>> {
-        let mut open: Vec<Uncharged<'a>> = Vec::new();
+    pub fn uncharged(self) -> Vec<UnchargedStart<'a>> {
+        let mut open: Vec<UnchargedStart<'a>> = Vec::new();
         for record in self.0 {
             match &record.entry {
                 Entry::Launched { task, attempt, agent, .. } => {
-                    open.push(Uncharged { task, attempt: *attempt, agent, at: &record.at });
+                    open.push(UnchargedStart { task, attempt: *attempt, agent, at: &record.at });
                 }
                 Entry::Charged { task, attempt, .. } => {
                     open.retain(|start| start.task.id != task.id || start.attempt != *attempt);
@@ -187,7 +187,7 @@ impl<'a> History<'a> {
     }
 
     /// Whether something of an attempt was kept since it began.
-    pub fn has_kept(self, opened: &Opened) -> bool {
+    pub fn has_kept(self, opened: &Attempt) -> bool {
         self.since_opening(opened)
             .any(|entry| matches!(entry, Entry::Kept { task, .. } if task.id == opened.key.id))
     }
@@ -242,7 +242,7 @@ impl<'a> History<'a> {
     }
 
     /// The attempts that are open, also those whose task is gone from the plan.
-    pub fn open_attempts(self) -> Vec<Opened> {
+    pub fn open_attempts(self) -> Vec<Attempt> {
         let tasks: BTreeMap<&str, &TaskKey> = self
             .0
             .iter()
@@ -255,7 +255,7 @@ impl<'a> History<'a> {
     }
 
     /// Where the journal tells of the beginning of an attempt.
-    pub fn opening_of(self, opened: &Opened) -> Option<usize> {
+    pub fn opening_of(self, opened: &Attempt) -> Option<usize> {
         self.0.iter().rposition(|record| match &record.entry {
             Entry::Opened { task, attempt, id, .. } => {
                 *id == opened.id && task.id == opened.key.id && *attempt == opened.attempt
@@ -266,7 +266,7 @@ impl<'a> History<'a> {
 
     /// What the task of an attempt is called now: the plan may have been edited
     /// since it began.
-    pub fn key_now(self, opened: &Opened) -> TaskKey {
+    pub fn key_now(self, opened: &Attempt) -> TaskKey {
         let same = |entry: &Entry| match entry {
             Entry::Opened { id, task, .. } if !id.is_empty() && *id == opened.id => {
                 Some(task.clone())
@@ -374,7 +374,7 @@ impl<'a> History<'a> {
     }
 
     /// The records behind the opening of an attempt, the newest first.
-    fn since_opening(self, opened: &Opened) -> impl Iterator<Item = &'a Entry> {
+    fn since_opening(self, opened: &Attempt) -> impl Iterator<Item = &'a Entry> {
         let (key, number) = (opened.key.clone(), opened.attempt);
         self.0.iter().rev().map(|record| &record.entry).take_while(move |entry| {
             !matches!(entry, Entry::Opened { task, attempt, .. } if task.id == key.id && *attempt == number)
@@ -390,7 +390,7 @@ fn is_same(one: &TaskKey, other: &TaskKey) -> bool {
 
 /// The last attempt at a task, unless it has its verdict or the loop was
 /// started anew since.
-pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
+pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Attempt> {
     for record in journal.iter().rev() {
         match &record.entry {
             Entry::Passed { task, .. }
@@ -404,7 +404,7 @@ pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
             }
             Entry::Cancelled | Entry::Completed { .. } => return None,
             Entry::Opened { task, .. } if is_same(task, key) => {
-                return Some(Opened { key: key.clone(), ..opening(record)? });
+                return Some(Attempt { key: key.clone(), ..opening(record)? });
             }
             _ => {}
         }
@@ -413,7 +413,7 @@ pub fn open_attempt(journal: &[Record], key: &TaskKey) -> Option<Opened> {
 }
 
 /// The attempt that a record opens.
-fn opening(record: &Record) -> Option<Opened> {
+fn opening(record: &Record) -> Option<Attempt> {
     let Entry::Opened {
         task,
         attempt,
@@ -432,7 +432,7 @@ fn opening(record: &Record) -> Option<Opened> {
     };
     let block = line::text_or_bytes(block, block_bytes.as_deref());
     let mode = TaskFile::scan(&block).tasks.first()?.mode();
-    Some(Opened {
+    Some(Attempt {
         key: task.clone(),
         attempt: *attempt,
         block,
@@ -454,7 +454,7 @@ pub fn pending(
     state: &State,
     file: &TaskFile<'_>,
     journal: &[Record],
-) -> Vec<(usize, Option<Opened>)> {
+) -> Vec<(usize, Option<Attempt>)> {
     if state.parallel_group.is_none() {
         return Vec::new();
     }
@@ -466,7 +466,7 @@ pub fn pending(
 }
 
 /// The attempts of the running batch that are under way.
-pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) -> Vec<Opened> {
+pub(super) fn running(state: &State, file: &TaskFile<'_>, journal: &[Record]) -> Vec<Attempt> {
     pending(state, file, journal).into_iter().filter_map(|(_, opened)| opened).collect()
 }
 

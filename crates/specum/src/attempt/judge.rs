@@ -13,8 +13,8 @@ use specum_core::state::State;
 use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer, Verdict};
 
-use super::review::{Reviewed, review, without_ticks};
-use super::{AttemptError, History, Opened, Workspace, history};
+use super::review::{ReviewedPlan, review, without_ticks};
+use super::{Attempt, AttemptError, History, Workspace, history};
 use crate::clock;
 use crate::git;
 use crate::owner;
@@ -31,7 +31,7 @@ const MAX_SENT_BACK: usize = 2;
 pub enum By<'a> {
     /// A person's or a program's, which has finished.
     Verb,
-    /// A host's session, whose executor can still mend something. It must own
+    /// A host's session, whose executor can still fix something. It must own
     /// the spec when the verdict is written: the judge of a killed host may
     /// live on.
     Executor(&'a str),
@@ -47,14 +47,14 @@ pub enum By<'a> {
 
 /// An attempt that was judged.
 #[derive(Debug)]
-pub struct Judged {
+pub struct Judgement {
     /// The task.
     pub key: TaskKey,
     /// Which attempt it was.
     pub attempt: u64,
     /// What the layers said.
     pub verdict: Verdict,
-    /// Whether the executor is to mend it within the same attempt; then nothing
+    /// Whether the executor is to fix it within the same attempt; then nothing
     /// has been decided.
     pub sent_back: bool,
     /// Whether the work does not fit on top of the others': it is done again,
@@ -81,25 +81,25 @@ pub struct Judged {
     pub(super) changed: Vec<String>,
 }
 
-impl Judged {
+impl Judgement {
     /// Whether the task is done.
     pub fn passed(&self) -> bool {
         self.question.is_none() && self.verdict.passed()
     }
 
     /// What is known of an attempt that somebody else found to have passed.
-    pub(super) fn of_passed(opened: &Opened, changed: Vec<String>) -> Judged {
+    pub(super) fn of_passed(opened: &Attempt, changed: Vec<String>) -> Judgement {
         let verdict = Verdict { unverified: false, ..Verdict::failed(Vec::new()) };
-        Judged::new(opened, verdict, changed, &[])
+        Judgement::new(opened, verdict, changed, &[])
     }
 
     pub(super) fn new(
-        opened: &Opened,
+        opened: &Attempt,
         verdict: Verdict,
         changed: Vec<String>,
         foreign: &[TaskKey],
-    ) -> Judged {
-        Judged {
+    ) -> Judgement {
+        Judgement {
             key: opened.key.clone(),
             attempt: opened.attempt,
             class: verdict.class().to_owned(),
@@ -124,7 +124,7 @@ impl Judged {
     }
 
     /// The record of an attempt that has not passed.
-    pub(super) fn entry(&self, opened: &Opened) -> Entry {
+    pub(super) fn entry(&self, opened: &Attempt) -> Entry {
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         let (reasons, output) = (reasons(&self.verdict), self.output.clone());
         if let Some(question) = &self.question {
@@ -149,7 +149,7 @@ impl Judged {
 
 /// What was found before the lock is taken.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct Examination<'a> {
     /// What the executor said at the end.
     pub result: &'a str,
     /// What the attempt changed.
@@ -166,7 +166,7 @@ pub struct Found<'a> {
     rewritten: Option<String>,
 }
 
-impl Found<'_> {
+impl Examination<'_> {
     /// Why the check has failed, if it has, and the end of what it printed.
     pub fn failed_check(&self) -> Option<(String, String)> {
         verify::failed_check(&self.check).map(|why| (why, evidence(&self.check)))
@@ -175,7 +175,12 @@ impl Found<'_> {
 
 impl Workspace {
     /// Judges an attempt by its result and by what stands now.
-    pub fn judge(&self, opened: &Opened, result: &str, by: By<'_>) -> Result<Judged, AttemptError> {
+    pub fn judge(
+        &self,
+        opened: &Attempt,
+        result: &str,
+        by: By<'_>,
+    ) -> Result<Judgement, AttemptError> {
         if let Ok(git) = &self.git {
             // No attempt of anybody's: nobody could commit here.
             git.refuse_unable_to_commit()?;
@@ -200,10 +205,10 @@ impl Workspace {
     /// check. Whoever is told to stop meanwhile leaves it at that.
     pub fn examine<'r>(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         result: &'r str,
         changed: Option<Vec<String>>,
-    ) -> Result<Found<'r>, AttemptError> {
+    ) -> Result<Examination<'r>, AttemptError> {
         let _turn = self.store.check_turn()?;
         self.find(opened, result, changed)
     }
@@ -211,20 +216,20 @@ impl Workspace {
     /// The second half: the verdict and what follows from it.
     pub fn conclude(
         &self,
-        opened: &Opened,
-        found: Found<'_>,
+        opened: &Attempt,
+        found: Examination<'_>,
         by: By<'_>,
-    ) -> Result<Judged, AttemptError> {
+    ) -> Result<Judgement, AttemptError> {
         let _turn = self.store.check_turn()?;
         self.write_verdict(opened, found, by)
     }
 
     fn find<'r>(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         result: &'r str,
         changed: Option<Vec<String>>,
-    ) -> Result<Found<'r>, AttemptError> {
+    ) -> Result<Examination<'r>, AttemptError> {
         // Before the check, which may leave files of its own.
         let tree = self.tree()?;
         let changed = match changed {
@@ -241,12 +246,12 @@ impl Workspace {
         let proofs = self.changed_proofs(opened, &check, &changed);
         let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
         let branch = tree.branch;
-        Ok(Found { result, changed, branch, check, proofs, cannot, elsewhere, rewritten })
+        Ok(Examination { result, changed, branch, check, proofs, cannot, elsewhere, rewritten })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
     /// in the plan by now.
-    pub fn check_of(&self, opened: &Opened) -> Result<Option<Check>, AttemptError> {
+    pub fn check_of(&self, opened: &Attempt) -> Result<Option<Check>, AttemptError> {
         let journal = self.store.read_journal()?;
         let key = History(&journal).key_now(opened);
         Ok(match self.store.ledger()?.task(&key.id) {
@@ -256,17 +261,17 @@ impl Workspace {
     }
 
     /// What is run to check an attempt, by the programs that are there.
-    pub fn commands_of(&self, opened: &Opened) -> Result<Vec<Command>, AttemptError> {
+    pub fn commands_of(&self, opened: &Attempt) -> Result<Vec<Command>, AttemptError> {
         let lookup = process::lookup(&self.spec.root);
         Ok(self.check_of(opened)?.map(|check| check.commands(&lookup)).unwrap_or_default())
     }
 
     fn write_verdict(
         &self,
-        opened: &Opened,
-        found: Found<'_>,
+        opened: &Attempt,
+        found: Examination<'_>,
         by: By<'_>,
-    ) -> Result<Judged, AttemptError> {
+    ) -> Result<Judgement, AttemptError> {
         let locked = self.store.lock()?;
         // First of all: the plan may have been edited while the check ran, and
         // whatever is written from here on calls the task what it is called now.
@@ -317,17 +322,17 @@ impl Workspace {
     }
 
     /// An attempt under the name its task has now.
-    pub(super) fn renamed(&self, opened: &Opened) -> Result<Opened, AttemptError> {
+    pub(super) fn renamed(&self, opened: &Attempt) -> Result<Attempt, AttemptError> {
         let key = History(&self.store.read_journal()?).key_now(opened);
         let mut was = opened.was.clone();
         if key.id != opened.key.id {
             was.push(opened.key.id.clone());
         }
-        Ok(Opened { key, was, ..opened.clone() })
+        Ok(Attempt { key, was, ..opened.clone() })
     }
 
     /// What the task of an attempt is called now.
-    pub fn key_now(&self, opened: &Opened) -> Result<TaskKey, AttemptError> {
+    pub fn key_now(&self, opened: &Attempt) -> Result<TaskKey, AttemptError> {
         Ok(self.renamed(opened)?.key)
     }
 
@@ -335,7 +340,7 @@ impl Workspace {
     /// person may have given the old one to another task since it began.
     pub fn record(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         entry: impl FnOnce(TaskKey) -> Entry,
     ) -> Result<(), AttemptError> {
         let locked = self.store.lock()?;
@@ -346,11 +351,11 @@ impl Workspace {
     /// The verdict, and the step it leads to; none if nothing is decided yet.
     fn decide(
         &self,
-        (locked, reviewed): (&Locked<'_>, &Reviewed),
-        opened: &Opened,
-        found: Found<'_>,
+        (locked, reviewed): (&Locked<'_>, &ReviewedPlan),
+        opened: &Attempt,
+        found: Examination<'_>,
         by: By<'_>,
-    ) -> Result<(Judged, Option<Step>), AttemptError> {
+    ) -> Result<(Judgement, Option<Step>), AttemptError> {
         let view = &reviewed.view;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
@@ -365,8 +370,10 @@ impl Workspace {
             return Err(AttemptError::Rewritten(why.clone()));
         }
         let task = match file.find(&opened.key) {
-            tasks::Found::Same(index) | tasks::Found::Retitled(index) => Some(&file.tasks[index]),
-            tasks::Found::Gone => None,
+            tasks::TaskMatch::Same(index) | tasks::TaskMatch::Retitled(index) => {
+                Some(&file.tasks[index])
+            }
+            tasks::TaskMatch::Gone => None,
         };
         let files = self.in_repository(opened.fields().files);
         let verdict = verify::judge(&Evidence {
@@ -381,7 +388,7 @@ impl Workspace {
         // Its own tick is neither a proof nor a fault.
         let mut foreign = reviewed.unproved.clone();
         foreign.retain(|key| key.id != opened.key.id);
-        let mut judged = Judged::new(opened, verdict, found.changed, &foreign);
+        let mut judged = Judgement::new(opened, verdict, found.changed, &foreign);
         judged.output = evidence(&found.check);
         judged.unticked.extend(found.elsewhere);
         judged.question = question(&reviewed.ledger, opened, task.is_none(), &judged.verdict);
@@ -418,7 +425,7 @@ impl Workspace {
     /// and tells whether it is one of a batch.
     pub fn report(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         result: &str,
         session: &str,
     ) -> Result<bool, AttemptError> {
@@ -440,7 +447,7 @@ impl Workspace {
     pub(super) fn is_still_open(
         &self,
         state: &State,
-        opened: &Opened,
+        opened: &Attempt,
         by: By<'_>,
         journal: &[specum_core::journal::Record],
     ) -> Result<(), AttemptError> {
@@ -484,7 +491,7 @@ impl Workspace {
         locked: &Locked<'_>,
         state: &State,
         file: &TaskFile<'_>,
-        opened: &Opened,
+        opened: &Attempt,
         now: Option<&String>,
     ) -> Result<(), AttemptError> {
         if opened.head.is_none() || self.git.is_err() || now == opened.branch.as_ref() {
@@ -509,7 +516,7 @@ fn can_mend(verdict: &Verdict, sent_back: usize) -> bool {
 /// removed, or the check on record fails and another one waits to be accepted.
 pub(super) fn question(
     ledger: &Ledger,
-    opened: &Opened,
+    opened: &Attempt,
     gone: bool,
     verdict: &Verdict,
 ) -> Option<String> {
@@ -543,7 +550,7 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
     verdict.failures.iter().map(|failure| failure.message.clone()).collect()
 }
 
-fn passed(opened: &Opened, judged: &Judged, to_commit: bool) -> Entry {
+fn passed(opened: &Attempt, judged: &Judgement, to_commit: bool) -> Entry {
     Entry::Passed {
         task: opened.key.clone(),
         attempt: opened.attempt,

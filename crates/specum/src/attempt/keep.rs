@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use specum_core::journal::Entry;
 use specum_core::line;
 
-use super::{AttemptError, Opened, Workspace};
+use super::{Attempt, AttemptError, Workspace};
 use crate::git::Git;
 use crate::names::{kept_references, part};
 use crate::os;
@@ -23,7 +23,7 @@ impl Workspace {
     pub fn put_away(
         &self,
         git: &Git,
-        opened: &Opened,
+        opened: &Attempt,
         until: Option<Timestamp>,
     ) -> Result<(), AttemptError> {
         let mut of_attempt = Vec::new();
@@ -59,7 +59,7 @@ impl Workspace {
     pub fn keep(
         &self,
         git: &Git,
-        opened: &Opened,
+        opened: &Attempt,
         changed: &[String],
     ) -> Result<Option<String>, AttemptError> {
         if changed.is_empty() {
@@ -74,14 +74,14 @@ impl Workspace {
     }
 
     /// Keeps a commit that holds the work of an attempt.
-    pub fn keep_commit(&self, opened: &Opened, commit: &str) -> Result<String, AttemptError> {
+    pub fn keep_commit(&self, opened: &Attempt, commit: &str) -> Result<String, AttemptError> {
         let git = self.repository()?;
         let reference = self.free_reference(git, opened)?;
         git.point(&reference, commit)?;
         self.record_kept(opened, reference, 0)
     }
 
-    fn free_reference(&self, git: &Git, opened: &Opened) -> Result<String, AttemptError> {
+    fn free_reference(&self, git: &Git, opened: &Attempt) -> Result<String, AttemptError> {
         let kept = kept_references(&self.spec);
         // Whoever looks for it knows the name from then.
         let task = opened.was.first().unwrap_or(&opened.key.id);
@@ -95,7 +95,7 @@ impl Workspace {
 
     fn record_kept(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         reference: String,
         files: usize,
     ) -> Result<String, AttemptError> {

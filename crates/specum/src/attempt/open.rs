@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use specum_core::brief::{self, Brief};
-use specum_core::claim;
+use specum_core::completion;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine::{self, Due, Event};
 use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
-use specum_core::prompt::{self, DueTask, Spec as PromptSpec};
+use specum_core::prompt::{self, DueTask, SpecName};
 use specum_core::state::{Driver, State, TaskResult};
 use specum_core::summary::Summary;
 use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
 use specum_core::verify::Role;
 
 use super::history::{self, History};
-use super::review::{Reviewed, review, take_back};
-use super::tree::Tree;
+use super::review::{ReviewedPlan, review, take_back};
+use super::tree::TreeState;
 use super::{AttemptError, Workspace, refuse_mistakes};
 use crate::clock;
 use crate::git::Status;
@@ -33,7 +33,7 @@ const THIS_MOMENT: Duration = Duration::from_millis(100);
 
 /// An attempt that has begun.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct Attempt {
     /// The task.
     pub key: TaskKey,
     /// From 1.
@@ -57,7 +57,7 @@ pub struct Opened {
     pub(super) was: Vec<String>,
 }
 
-impl Opened {
+impl Attempt {
     fn entry(&self) -> Entry {
         Entry::Opened {
             task: self.key.clone(),
@@ -103,9 +103,9 @@ pub struct Announcement {
 
 /// The next piece of work, opened.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextWork {
     /// These attempts, to be worked at once if there are several.
-    Work(Vec<Opened>),
+    Work(Vec<Attempt>),
     /// Nothing now; why.
     Wait(Due),
     /// Every box is ticked; the loop has ended.
@@ -114,7 +114,7 @@ pub enum Next {
 
 impl Workspace {
     /// Opens what is due. Asked twice, it gives the same attempts again.
-    pub fn open(&self) -> Result<Next, AttemptError> {
+    pub fn open(&self) -> Result<NextWork, AttemptError> {
         loop {
             self.complete_commits()?;
             let known = self.store.read_journal()?.len();
@@ -143,16 +143,16 @@ impl Workspace {
     fn open_due(
         &self,
         locked: &Locked<'_>,
-        reviewed: &Reviewed,
-        tree: &Tree,
-    ) -> Result<Next, AttemptError> {
+        reviewed: &ReviewedPlan,
+        tree: &TreeState,
+    ) -> Result<NextWork, AttemptError> {
         let view = &reviewed.view;
         let Some(state) = view.state.as_ref() else {
             // Asked again after the end, it is still the end.
             let file = view.file();
             let done = !file.tasks.is_empty() && file.open().next().is_none();
             let none = || AttemptError::NoLoop(self.spec.name.clone());
-            return done.then_some(Next::Complete).ok_or_else(none);
+            return done.then_some(NextWork::Complete).ok_or_else(none);
         };
         // A file that is gone is not a file without open boxes.
         if view.tasks.is_none() {
@@ -178,7 +178,7 @@ impl Workspace {
         }
         match machine::due(state, &file, &self.scope, &reviewed.ledger) {
             Due::Work(unit) => {
-                Ok(Next::Work(self.open_unit(locked, (state, &file), &unit, tree)?))
+                Ok(NextWork::Work(self.open_unit(locked, (state, &file), &unit, tree)?))
             }
             Due::Complete => {
                 let step = machine::step(state, &file, Event::Complete);
@@ -188,9 +188,9 @@ impl Workspace {
                 // Whoever held the loop holds nothing any more.
                 self.store.forget_memory()?;
                 ralph_loop::end(&self.spec)?;
-                Ok(Next::Complete)
+                Ok(NextWork::Complete)
             }
-            wait => Ok(Next::Wait(wait)),
+            wait => Ok(NextWork::Wait(wait)),
         }
     }
 
@@ -200,8 +200,8 @@ impl Workspace {
         locked: &Locked<'_>,
         (state, file): (&State, &TaskFile<'_>),
         unit: &Unit,
-        tree: &Tree,
-    ) -> Result<Vec<Opened>, AttemptError> {
+        tree: &TreeState,
+    ) -> Result<Vec<Attempt>, AttemptError> {
         let journal = self.store.read_journal()?;
         let new = |index| opening(state, file, index, tree, &journal);
         // A batch is worked to its end before anything joins it, unless whoever
@@ -224,7 +224,7 @@ impl Workspace {
             return Ok(again);
         }
         let step = machine::step(state, file, Event::Open(unit.tasks().to_vec()));
-        let opened: Vec<Opened> = unit.tasks().iter().copied().map(new).collect();
+        let opened: Vec<Attempt> = unit.tasks().iter().copied().map(new).collect();
         for (n, attempt) in opened.iter().enumerate() {
             // The state changes with the first record; the others only tell.
             let entry = attempt.entry();
@@ -247,15 +247,15 @@ impl Workspace {
     /// Opens what is due and tells a coordinator what to call.
     pub fn announce(&self) -> Result<Announcement, AttemptError> {
         let next = self.open()?;
-        let is_complete = matches!(next, Next::Complete);
+        let is_complete = matches!(next, NextWork::Complete);
         Ok(Announcement { text: self.announced(&next)?, is_complete })
     }
 
     /// What a coordinator is told of the next piece of work. What has ended and
     /// waits for its neighbours is not called again.
-    pub fn announced(&self, next: &Next) -> Result<String, AttemptError> {
+    pub fn announced(&self, next: &NextWork) -> Result<String, AttemptError> {
         Ok(match next {
-            Next::Work(attempts) => {
+            NextWork::Work(attempts) => {
                 let journal = self.store.read_journal()?;
                 let in_batch = self.in_batch()?;
                 let due: Vec<DueTask<'_>> = attempts
@@ -270,11 +270,11 @@ impl Workspace {
                     .collect();
                 prompt::due(&due)
             }
-            Next::Complete => {
+            NextWork::Complete => {
                 let (done, word) = (self.all_done(), self.last_word()?);
                 format!("{done} Say {word} alone on a line, and stop.\n")
             }
-            Next::Wait(due) => {
+            NextWork::Wait(due) => {
                 // The Ralph Loop would send its session back in vain.
                 ralph_loop::end(&self.spec)?;
                 format!("{}\nTell the person, and stop.\n", prompt::waiting(due))
@@ -322,14 +322,14 @@ impl Workspace {
             _ => None,
         });
         Ok(match is_promise {
-            Some(true) => claim::PROMISE,
-            Some(false) | None => claim::ALL_TASKS_COMPLETE,
+            Some(true) => completion::PROMISE,
+            Some(false) | None => completion::ALL_TASKS_COMPLETE,
         })
     }
 
     /// What an executor of a session is to read.
-    pub fn brief(&self, opened: &Opened, in_batch: bool) -> Result<String, AttemptError> {
-        let place = if in_batch { brief::Place::Shared } else { brief::Place::Alone };
+    pub fn brief(&self, opened: &Attempt, in_batch: bool) -> Result<String, AttemptError> {
+        let place = if in_batch { brief::WorkPlace::Shared } else { brief::WorkPlace::Alone };
         Ok(line::readable(&self.brief_at(opened, place, &self.spec.root, None)?))
     }
 
@@ -337,8 +337,8 @@ impl Workspace {
     /// just shown counts more than what the last attempt failed with.
     pub fn brief_at(
         &self,
-        opened: &Opened,
-        place: brief::Place,
+        opened: &Attempt,
+        place: brief::WorkPlace,
         root: &Path,
         shown: Option<&(String, String)>,
     ) -> Result<Vec<u8>, AttemptError> {
@@ -354,7 +354,7 @@ impl Workspace {
         let progress = self.store.read_progress()?;
         let learnings = line::readable(progress::section(&progress, Section::Learnings));
         Ok(Brief {
-            spec: PromptSpec { name: &self.spec.name, path: &self.spec.shown },
+            spec: SpecName { name: &self.spec.name, path: &self.spec.shown },
             block: task.map_or(&opened.block, |task| file.block(task)),
             root: &root.to_string_lossy(),
             task: &opened.key.id,
@@ -377,15 +377,15 @@ fn opening(
     state: &State,
     file: &TaskFile<'_>,
     index: usize,
-    tree: &Tree,
+    tree: &TreeState,
     journal: &[Record],
-) -> Opened {
+) -> Attempt {
     let task = &file.tasks[index];
     let name = task.name();
     let dirty = history::baseline(journal, &name, &tree.dirty);
     let mut left_before = tree.dirty.clone();
     left_before.retain(|path, digest| dirty.get(path) != Some(digest));
-    Opened {
+    Attempt {
         key: task.key(),
         attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),

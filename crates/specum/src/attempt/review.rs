@@ -20,7 +20,7 @@ use crate::owner;
 use crate::store::{Locked, Store, StoreError, View};
 
 /// A spec under its lock, with plan and record brought together.
-pub(crate) struct Reviewed {
+pub(crate) struct ReviewedPlan {
     /// State and plan as they stand.
     pub(crate) view: View,
     /// What is on record.
@@ -35,7 +35,7 @@ pub(crate) struct Reviewed {
 
 impl Workspace {
     /// Takes the lock for a decision.
-    pub(super) fn enter(&self) -> Result<(Locked<'_>, Reviewed), AttemptError> {
+    pub(super) fn enter(&self) -> Result<(Locked<'_>, ReviewedPlan), AttemptError> {
         let locked = self.store.lock()?;
         let view = locked.read()?;
         let mut reviewed = review(&self.store, &locked, view)?;
@@ -91,7 +91,7 @@ impl Workspace {
     }
 
     /// Keeps what a review has found for whoever talks to a person.
-    pub(super) fn tell(&self, reviewed: &mut Reviewed) {
+    pub(super) fn tell(&self, reviewed: &mut ReviewedPlan) {
         self.news.lock().expect("no holder panics").append(&mut reviewed.news);
     }
 
@@ -117,10 +117,10 @@ pub(crate) fn review(
     store: &Store,
     locked: &Locked<'_>,
     view: View,
-) -> Result<Reviewed, StoreError> {
+) -> Result<ReviewedPlan, StoreError> {
     let ledger = store.ledger()?;
     let mut reviewed =
-        Reviewed { view, ledger, unproved: Vec::new(), news: Vec::new(), has_changed: false };
+        ReviewedPlan { view, ledger, unproved: Vec::new(), news: Vec::new(), has_changed: false };
     let (Some(state), Some(tasks)) = (&reviewed.view.state, &reviewed.view.tasks) else {
         return Ok(reviewed);
     };
@@ -205,7 +205,10 @@ fn asked(edits: &[PlanEdit]) -> Vec<String> {
 }
 
 /// Opens the boxes again that were ticked with nothing behind it.
-pub(crate) fn take_back(locked: &Locked<'_>, reviewed: &mut Reviewed) -> Result<(), StoreError> {
+pub(crate) fn take_back(
+    locked: &Locked<'_>,
+    reviewed: &mut ReviewedPlan,
+) -> Result<(), StoreError> {
     let unproved = std::mem::take(&mut reviewed.unproved);
     if unproved.is_empty() {
         return Ok(());

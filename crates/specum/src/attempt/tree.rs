@@ -8,14 +8,14 @@ use specum_core::tasks::TaskKey;
 use specum_core::verify::{self, CheckRun};
 
 use super::digests::MAX_COMPARED;
-use super::{AttemptError, History, Opened, Workspace, open_attempt};
+use super::{Attempt, AttemptError, History, Workspace, open_attempt};
 use crate::files;
 use crate::git::{self, Git, Status};
 use crate::project::SETTINGS_FILE;
 
 /// The user's tree at one moment; empty without a repository.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct TreeState {
     /// HEAD; `None` before the first commit.
     pub(super) head: Option<String>,
     /// The branch; `None` when HEAD is detached.
@@ -30,14 +30,14 @@ pub(super) struct Tree {
 
 impl Workspace {
     /// The tree as it stands.
-    pub(super) fn tree(&self) -> Result<Tree, AttemptError> {
-        let Ok(git) = &self.git else { return Ok(Tree::default()) };
+    pub(super) fn tree(&self) -> Result<TreeState, AttemptError> {
+        let Ok(git) = &self.git else { return Ok(TreeState::default()) };
         Ok(self.tree_of(git.status()?))
     }
 
     /// The same, with what git has said of it.
-    pub(super) fn tree_of(&self, status: Status) -> Tree {
-        let Ok(git) = &self.git else { return Tree::default() };
+    pub(super) fn tree_of(&self, status: Status) -> TreeState {
+        let Ok(git) = &self.git else { return TreeState::default() };
         let with_digest = |path: String| {
             let file = git.file(&path);
             let digest = self.digests.of(&file, |file| files::read(file, MAX_COMPARED));
@@ -47,7 +47,7 @@ impl Workspace {
         let open_elsewhere = self.open_elsewhere(git, dirty.keys());
         let (head, branch, dirty_submodules) =
             (status.head, status.branch, status.dirty_submodules);
-        Tree { head, branch, dirty, open_elsewhere, dirty_submodules }
+        TreeState { head, branch, dirty, open_elsewhere, dirty_submodules }
     }
 
     /// The spec's own files that go into a task's commit.
@@ -64,8 +64,8 @@ impl Workspace {
     /// was different, and whatever it committed itself.
     pub(super) fn changed_by(
         &self,
-        opened: &Opened,
-        now: &Tree,
+        opened: &Attempt,
+        now: &TreeState,
     ) -> Result<Vec<String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
         let own = self.spec_files(git);
@@ -96,7 +96,7 @@ impl Workspace {
     }
 
     /// What the attempt has changed up to now.
-    pub fn changed_now(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+    pub fn changed_now(&self, opened: &Attempt) -> Result<Vec<String>, AttemptError> {
         self.changed_by(opened, &self.tree()?)
     }
 
@@ -107,7 +107,7 @@ impl Workspace {
         let view = self.store.read()?;
         let journal = self.store.read_journal()?;
         let file = view.file();
-        let open: Vec<Opened> =
+        let open: Vec<Attempt> =
             file.open().filter_map(|task| open_attempt(&journal, &task.key())).collect();
         let [opened] = open.as_slice() else { return Ok(()) };
         if opened.key.id == task.id {
@@ -131,8 +131,8 @@ impl Workspace {
     /// else: files that were not changed before it began; and what it has changed
     /// of what stood there already from earlier attempts, which a person may have
     /// put right since.
-    pub fn left_by(&self, opened: &Opened) -> Result<(Vec<String>, Vec<String>), AttemptError> {
-        let now = Tree { head: opened.head.clone(), ..self.tree()? };
+    pub fn left_by(&self, opened: &Attempt) -> Result<(Vec<String>, Vec<String>), AttemptError> {
+        let now = TreeState { head: opened.head.clone(), ..self.tree()? };
         let mut left = self.changed_by(opened, &now)?;
         left.retain(|path| {
             let stood = opened.left_before.get(path);
@@ -143,7 +143,7 @@ impl Workspace {
 
     /// Says which changes of the user's own an attempt has made away with: what
     /// was uncommitted before it, and is neither that nor committed now.
-    pub(super) fn tell_vanished(&self, opened: &Opened, now: &Tree, changed: &[String]) {
+    pub(super) fn tell_vanished(&self, opened: &Attempt, now: &TreeState, changed: &[String]) {
         let gone = |path: &&String| {
             // Our own are kept out of sight as soon as that can be done.
             !now.dirty.contains_key(*path) && !changed.contains(path) && !git::is_own_file(path)
@@ -163,8 +163,8 @@ impl Workspace {
     /// history, once, and says so.
     pub(super) fn keep_rewritten(
         &self,
-        opened: &Opened,
-        now: &Tree,
+        opened: &Attempt,
+        now: &TreeState,
     ) -> Result<Option<String>, AttemptError> {
         let (Ok(git), Some(before), Some(head)) = (&self.git, &opened.head, &now.head) else {
             return Ok(None);
@@ -211,7 +211,7 @@ impl Workspace {
     }
 
     /// The files that the others of a running batch have been given.
-    fn files_of_neighbours(&self, opened: &Opened) -> Result<Vec<String>, AttemptError> {
+    fn files_of_neighbours(&self, opened: &Attempt) -> Result<Vec<String>, AttemptError> {
         let view = self.store.read()?;
         let batch = view.state.as_ref().filter(|state| state.parallel_group.is_some());
         let Some(state) = batch else { return Ok(Vec::new()) };
@@ -229,7 +229,7 @@ impl Workspace {
     /// when the attempt began. Only told, so git may fail at it.
     pub(super) fn changed_proofs(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         check: &CheckRun,
         changed: &[String],
     ) -> Vec<String> {

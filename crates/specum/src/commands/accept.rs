@@ -7,7 +7,7 @@ use specum_core::tasks::Task;
 use super::{NotHere, print, print_json, workspace};
 use crate::attempt::{AttemptError, History, Workspace};
 use crate::exit;
-use crate::person::{self, Typed};
+use crate::person::{self, Door};
 
 /// Agree to a change of the plan that was made while a task was being worked on
 ///
@@ -46,7 +46,7 @@ fn accept_git(workspace: &Workspace, as_json: bool) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, typed: Door) -> anyhow::Result<u8> {
     person::require("accept", typed)?;
     let workspace = workspace(args.spec.as_deref())?;
     if args.task == GIT {

@@ -19,7 +19,7 @@ use crate::git::Git;
 use crate::owner;
 use crate::process::{self, find_program};
 use crate::project::{Project, SETTINGS_FILE, Spec};
-use crate::report::clean;
+use crate::report::sanitize;
 use crate::store::Store;
 
 const EXAMPLE: &str = "
@@ -148,7 +148,7 @@ fn in_project(project: &Project) -> Advice {
     if let Some(problem) = project.problems.first() {
         let at = format!("{SETTINGS_FILE}:{}", problem.line);
         return stands(format!("The settings have a mistake, {at}: {}.", problem.message))
-            .step(format!("mend {at}"), "nothing is worked until then");
+            .step(format!("fix {at}"), "nothing is worked until then");
     }
     let specs = project.specs();
     match project.current() {
@@ -192,7 +192,7 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
                 .step("specum check", "finds mistakes in it");
             return Advice { example: true, ..advice };
         }
-        Err(error) => return stands(format!("{error}.")).step(format!("mend {plan}"), ""),
+        Err(error) => return stands(format!("{error}.")).step(format!("fix {plan}"), ""),
     };
     let file = tasks.file();
     let findings = check::check(&file, &process::lookup(&spec.root));
@@ -223,13 +223,13 @@ fn under_way(
     something_open: bool,
 ) -> Advice {
     if let Some(why) = &state.blocked {
-        return stands(format!("{progress}; it is blocked: {}.", clean::one_line(why)))
+        return stands(format!("{progress}; it is blocked: {}.", sanitize::one_line(why)))
             .step("specum log", "shows what was tried")
-            .step("specum resume", "after mending it: gives the task another round")
+            .step("specum resume", "after fixing it: gives the task another round")
             .step("specum run", "then: goes on");
     }
     if state.awaiting_approval {
-        let why = state.paused_for.as_ref().map(|why| format!(": {}", clean::one_line(why)));
+        let why = state.paused_for.as_ref().map(|why| format!(": {}", sanitize::one_line(why)));
         let why = why.unwrap_or_default();
         return stands(format!("{progress}; it is paused{why}."))
             .step("specum resume", "lets it go on")
@@ -245,7 +245,7 @@ fn under_way(
                 .step("specum pause", "let it wait")
         }
         None if !questions.is_empty() => {
-            let waits = clean::one_line(&questions.join("; "));
+            let waits = sanitize::one_line(&questions.join("; "));
             let advice = stands(format!("{progress}; it waits for you: {waits}."))
                 .step("specum status", "where it stands");
             let advice = if something_open { advice.step_to_work(root) } else { advice };

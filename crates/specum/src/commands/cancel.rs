@@ -14,9 +14,9 @@ use crate::exit;
 use crate::files;
 use crate::git::Git;
 use crate::owner;
-use crate::person::{self, Typed};
+use crate::person::{self, Door};
 use crate::project::{Project, Spec};
-use crate::ralph_loop::{self, Dropped, LOOP_FILE};
+use crate::ralph_loop::{self, LOOP_FILE, LoopFileFate};
 use crate::store::Store;
 
 /// How long a run may take to put away what its agents have left.
@@ -41,7 +41,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, typed: Door) -> anyhow::Result<u8> {
     // An agent that ends a loop and begins it anew would have its ticks count.
     if person::is_an_agents_shell() {
         person::require("cancel", typed)?;
@@ -79,9 +79,9 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
         report["cancelled"] = json!(was_running);
         report["movedTo"] = json!(trash);
         report["loopFile"] = match loop_file {
-            Dropped::Nothing => json!(null),
-            Dropped::Deleted => json!("deleted"),
-            Dropped::Kept => json!("kept"),
+            LoopFileFate::Nothing => json!(null),
+            LoopFileFate::Deleted => json!("deleted"),
+            LoopFileFate::Kept => json!("kept"),
         };
         print_json(&report)?;
         return Ok(exit::OK);
@@ -96,9 +96,9 @@ pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
     ))?;
     print(if was_running { "cancelled: the state is deleted" } else { "no loop was running" })?;
     match loop_file {
-        Dropped::Nothing => {}
-        Dropped::Deleted => print(format!("deleted: {LOOP_FILE}"))?,
-        Dropped::Kept => {
+        LoopFileFate::Nothing => {}
+        LoopFileFate::Deleted => print(format!("deleted: {LOOP_FILE}"))?,
+        LoopFileFate::Kept => {
             print(format!("kept: {LOOP_FILE}, which is not an active loop of this spec"))?;
         }
     }

@@ -22,7 +22,7 @@ use crate::runner::{self, Options, RunError};
 ///
 /// Makes a temporary repository with a plan of a few tasks and runs it with the
 /// built-in `script` agent, which runs the shell block of each task: tasks in
-/// sequence, a group at once, a failure that is mended, a conflict that is
+/// sequence, a group at once, a failure that is fixed, a conflict that is
 /// solved, and the summary.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

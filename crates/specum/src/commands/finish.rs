@@ -3,11 +3,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use serde_json::json;
-use specum_core::claim;
+use specum_core::completion;
 use specum_core::machine::Signal;
 
 use super::{hold_for_session, next, print, print_json, tell_news, warn_if_held, workspace};
-use crate::attempt::{self, By, Judged, Workspace};
+use crate::attempt::{self, By, Judgement, Workspace};
 use crate::exit;
 use crate::session;
 
@@ -96,7 +96,7 @@ pub(super) fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
 }
 
 /// Prints a verdict, and what is next.
-pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()> {
+pub(super) fn show(workspace: &Workspace, judged: &Judgement) -> anyhow::Result<()> {
     let id = judged.key.shown();
     if let Some(question) = &judged.question {
         print(format!("{id} waits for you: {question}"))?;
@@ -133,7 +133,7 @@ pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()>
     }
     for signal in &judged.signals {
         match signal {
-            Signal::TaskComplete => print(claim::TASK_COMPLETE)?,
+            Signal::TaskComplete => print(completion::TASK_COMPLETE)?,
             Signal::BatchComplete => print("BATCH_COMPLETE")?,
             Signal::AllTasksComplete | Signal::Blocked => {}
         }
@@ -142,7 +142,7 @@ pub(super) fn show(workspace: &Workspace, judged: &Judged) -> anyhow::Result<()>
     Ok(())
 }
 
-pub(super) fn as_json(judged: &Judged) -> serde_json::Value {
+pub(super) fn as_json(judged: &Judgement) -> serde_json::Value {
     json!({
         "task": judged.key.id,
         "attempt": judged.attempt,

@@ -1,7 +1,7 @@
 use serde_json::json;
 use specum_core::machine::Start;
 use specum_core::owner::{Asker, Owner};
-use specum_core::prompt::{self, Spec};
+use specum_core::prompt::{self, SpecName};
 use specum_core::state::Driver;
 
 use super::{
@@ -12,8 +12,8 @@ use crate::attempt::{AttemptError, History, Workspace};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::exit;
 use crate::owner;
-use crate::person::{self, Typed};
-use crate::ralph_loop::{self, Dropped, LOOP_FILE};
+use crate::person::{self, Door};
+use crate::ralph_loop::{self, LOOP_FILE, LoopFileFate};
 use crate::session;
 
 /// Start working the tasks of a spec, or go on with them
@@ -51,7 +51,7 @@ enum DrivenBy {
     RalphLoop,
 }
 
-pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, typed: Door) -> anyhow::Result<u8> {
     let project = project()?;
     warn_of_settings(&project);
     let spec = spec(&project, args.spec.as_deref())?;
@@ -144,7 +144,7 @@ fn hand_over(
     match driver {
         DrivenBy::RalphLoop => ralph_loop::begin(&workspace.spec, session, cap)?,
         DrivenBy::Hook => {
-            if ralph_loop::end(&workspace.spec)? == Dropped::Deleted {
+            if ralph_loop::end(&workspace.spec)? == LoopFileFate::Deleted {
                 super::warn(format!("{LOOP_FILE} is deleted: specum's Stop hook drives now"));
             }
         }
@@ -154,7 +154,7 @@ fn hand_over(
 
 /// What the session that typed the command is to do.
 fn brief_session(workspace: &Workspace, driver: DrivenBy) -> anyhow::Result<u8> {
-    let spec = Spec { name: &workspace.spec.name, path: &workspace.spec.shown };
+    let spec = SpecName { name: &workspace.spec.name, path: &workspace.spec.shown };
     if driver == DrivenBy::RalphLoop {
         return print(prompt::ralph_loop(spec).trim_end()).map(|()| exit::OK);
     }

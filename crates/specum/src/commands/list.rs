@@ -16,7 +16,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let project = project()?;
-    // Whoever has to mend the marker needs the names.
+    // Whoever has to fix the marker needs the names.
     let active = project.current().unwrap_or_else(|error| {
         warn(error);
         None

@@ -11,7 +11,7 @@ use super::{NotHere, print, print_report, project, spec};
 use crate::exit;
 use crate::owner;
 use crate::project::Spec;
-use crate::report::{Page, json, story, summary};
+use crate::report::{Layout, json, summary, timeline};
 use crate::store::Store;
 
 /// Show what happened: the story of a spec, or of one task
@@ -60,14 +60,14 @@ fn tell(args: &Args, spec: &Spec, journal: &mut Journal) -> anyhow::Result<()> {
     if journal.records.is_empty() && !args.follow && !args.json {
         return print("nothing has happened yet; `specum implement` starts the loop");
     }
-    let page = Page::of_stdout_for_lines();
+    let layout = Layout::of_stdout_for_lines();
     let mut told = 0;
     loop {
         // Asked first: what is written until then is told below.
         let over = journal.is_over();
         journal.look()?;
         for at in told..journal.records.len() {
-            show(&journal.records[..=at], args.json, page)?;
+            show(&journal.records[..=at], args.json, layout)?;
         }
         told = journal.records.len();
         if over || !args.follow {
@@ -79,9 +79,9 @@ fn tell(args: &Args, spec: &Spec, journal: &mut Journal) -> anyhow::Result<()> {
 }
 
 /// Shows the last of these records.
-fn show(records: &[Record], as_json: bool, page: Page) -> anyhow::Result<()> {
+fn show(records: &[Record], as_json: bool, layout: Layout) -> anyhow::Result<()> {
     if !as_json {
-        return story::line(records, page).map_or(Ok(()), print_report);
+        return timeline::line(records, layout).map_or(Ok(()), print_report);
     }
     let Some(record) = records.last().filter(|record| record.entry != Entry::Done) else {
         return Ok(());
@@ -98,7 +98,7 @@ fn end(args: &Args, spec: &Spec, summary: &Summary) -> anyhow::Result<()> {
     }
     print_report(format!(
         "\n{}",
-        summary::render(&spec.name, summary, Page::of_stdout()).trim_end()
+        summary::render(&spec.name, summary, Layout::of_stdout()).trim_end()
     ))
 }
 

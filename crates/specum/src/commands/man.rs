@@ -36,11 +36,11 @@ fn write_pages(command: Command, folder: &Path) -> anyhow::Result<usize> {
         count += write_pages(part, folder)?;
     }
     let man = Man::new(command).source(concat!("specum ", env!("CARGO_PKG_VERSION")));
-    let mut page = Vec::new();
-    man.render(&mut page)?;
+    let mut layout = Vec::new();
+    man.render(&mut layout)?;
     // It has no date. clap_mangen leaves nothing in its place, and the version
     // would be taken for it.
-    let page = String::from_utf8(page)?.replacen(" 1  \"specum ", " 1 \"\" \"specum ", 1);
-    files::write(&folder.join(man.get_filename()), page.as_bytes())?;
+    let layout = String::from_utf8(layout)?.replacen(" 1  \"specum ", " 1 \"\" \"specum ", 1);
+    files::write(&folder.join(man.get_filename()), layout.as_bytes())?;
     Ok(count)
 }

@@ -6,9 +6,9 @@ use specum_core::prompt;
 use specum_core::verify::Role;
 
 use super::{hold_for_session, print, print_json, refuse_other_sessions, tell_news, workspace};
-use crate::attempt::{By, History, Next, Opened, Workspace};
+use crate::attempt::{Attempt, By, History, NextWork, Workspace};
 use crate::exit;
-use crate::ralph_loop::{self, Dropped};
+use crate::ralph_loop::{self, LoopFileFate};
 use crate::session;
 
 /// Open the next task, or group of tasks, and print a brief for each executor
@@ -56,22 +56,22 @@ fn show_calls(workspace: &Workspace) -> anyhow::Result<u8> {
     let next = workspace.open()?;
     print(workspace.announced(&next)?.trim_end())?;
     Ok(match next {
-        Next::Work(_) => {
+        NextWork::Work(_) => {
             print("\nWithout the plugin's hooks: `specum next --brief` prints what to do.")?;
             exit::OK
         }
-        Next::Complete => exit::OK,
-        Next::Wait(_) => exit::STOPPED,
+        NextWork::Complete => exit::OK,
+        NextWork::Wait(_) => exit::STOPPED,
     })
 }
 
 /// Prints what is due, for people and models.
 pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
     match workspace.open()? {
-        Next::Work(attempts) if session::host().is_some_and(Host::works_itself) => {
+        NextWork::Work(attempts) if session::host().is_some_and(Host::works_itself) => {
             show_one(workspace, &attempts)
         }
-        Next::Work(attempts) => {
+        NextWork::Work(attempts) => {
             for attempt in &attempts {
                 let agent = prompt::agent(attempt.role);
                 print(format!(
@@ -81,16 +81,16 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
                 print(workspace.brief(attempt, attempts.len() > 1)?.trim_end())?;
             }
             print("")?;
-            for Opened { key, role, .. } in &attempts {
+            for Attempt { key, role, .. } in &attempts {
                 print(how_to_finish(&key.id, role.signal()))?;
             }
             Ok(exit::OK)
         }
-        Next::Complete => {
+        NextWork::Complete => {
             print(format!("\n{}\n\n{}", workspace.all_done(), workspace.last_word()?))?;
             Ok(exit::OK)
         }
-        Next::Wait(due) => {
+        NextWork::Wait(due) => {
             print(format!("\n{}", prompt::waiting(&due)))?;
             if let_go(workspace)? {
                 print(AGAIN)?;
@@ -102,9 +102,9 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
 
 /// Prints the brief of one task: a model that works itself does them in turn,
 /// also where a group was opened for several.
-fn show_one(workspace: &Workspace, attempts: &[Opened]) -> anyhow::Result<u8> {
+fn show_one(workspace: &Workspace, attempts: &[Attempt]) -> anyhow::Result<u8> {
     let journal = workspace.store.read_journal()?;
-    let is_open = |opened: &&Opened| History(&journal).reported(opened).is_none();
+    let is_open = |opened: &&Attempt| History(&journal).reported(opened).is_none();
     let Some(opened) = attempts.iter().find(is_open) else { return Ok(exit::OK) };
     let id = &opened.key.id;
     print(format!("\nDue: task {id} (attempt {})\n", opened.attempt))?;
@@ -134,14 +134,14 @@ const AGAIN: &str = "The Ralph Loop has ended meanwhile; it begins again with `s
 /// The Ralph Loop would send its session back into a loop that waits for a
 /// person, again and again; so its file goes.
 fn let_go(workspace: &Workspace) -> anyhow::Result<bool> {
-    Ok(ralph_loop::end(&workspace.spec)? == Dropped::Deleted)
+    Ok(ralph_loop::end(&workspace.spec)? == LoopFileFate::Deleted)
 }
 
 fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
     let (value, code) = match workspace.open()? {
-        Next::Work(attempts) => {
+        NextWork::Work(attempts) => {
             let kind = match attempts.as_slice() {
-                [Opened { role: Role::QaEngineer, .. }] => "verify",
+                [Attempt { role: Role::QaEngineer, .. }] => "verify",
                 [_] => "task",
                 _ => "parallel",
             };
@@ -160,8 +160,8 @@ fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
                 .collect::<anyhow::Result<_>>()?;
             (json!({"due": kind, "tasks": tasks}), exit::OK)
         }
-        Next::Complete => (json!({"due": "complete"}), exit::OK),
-        Next::Wait(due) => {
+        NextWork::Complete => (json!({"due": "complete"}), exit::OK),
+        NextWork::Wait(due) => {
             let_go(workspace)?;
             let kind = match due {
                 Due::Paused(_) => "paused",

@@ -6,7 +6,7 @@ use specum_core::state::{Driver, State};
 use super::{hold_for_session, print, print_json, warn, workspace};
 use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
-use crate::person::{self, Typed};
+use crate::person::{self, Door};
 use crate::ralph_loop::{self, LoopFile};
 use crate::session;
 
@@ -37,7 +37,7 @@ pub(super) struct ResumeArgs {
 }
 
 pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<u8> {
-    happen(
+    write_step(
         args.spec.as_deref(),
         args.json,
         Event::Pause { why: None },
@@ -46,19 +46,20 @@ pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<u8> {
     )
 }
 
-pub(super) fn resume(args: &ResumeArgs, typed: Typed) -> anyhow::Result<u8> {
+pub(super) fn resume(args: &ResumeArgs, typed: Door) -> anyhow::Result<u8> {
     let workspace = workspace(args.spec.as_deref())?;
     // Whoever paused it may let it go on; a block is a person's to lift.
     let state = workspace.store.read_state().and_then(Result::ok);
     if state.is_some_and(|state| state.blocked.is_some()) {
         person::require("resume", typed)?;
     }
-    let code = happen(args.spec.as_deref(), args.json, Event::Resume, Entry::Resumed, "resumed")?;
+    let code =
+        write_step(args.spec.as_deref(), args.json, Event::Resume, Entry::Resumed, "resumed")?;
     hold_for_session(&workspace)?;
     Ok(code)
 }
 
-fn happen(
+fn write_step(
     named: Option<&str>,
     json: bool,
     event: Event,

@@ -123,22 +123,22 @@ fn dollars(text: &str) -> Result<f64, String> {
 
 /// What was typed, as opposed to what stands in the environment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Typed {
+pub(super) struct GivenFlags {
     /// `--agent-command`, and no `--agent` beside it.
     command_alone: bool,
 }
 
-impl Typed {
-    pub(super) fn of(matches: &ArgMatches) -> Typed {
+impl GivenFlags {
+    pub(super) fn of(matches: &ArgMatches) -> GivenFlags {
         let typed = |name: &str| {
             let run = matches.subcommand_matches("run");
             run.and_then(|run| run.value_source(name)) == Some(ValueSource::CommandLine)
         };
-        Typed { command_alone: typed("agent_command") && !typed("agent") }
+        GivenFlags { command_alone: typed("agent_command") && !typed("agent") }
     }
 }
 
-pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, typed: GivenFlags) -> anyhow::Result<u8> {
     let project = project()?;
     let spec = spec(&project, args.spec.as_deref())?;
     let settings = &project.settings.run;
@@ -208,7 +208,7 @@ fn chosen(workspace: &Workspace, named: &[String]) -> anyhow::Result<Vec<String>
     Ok(named.iter().map(name).collect::<Result<_, _>>()?)
 }
 
-fn options(args: &Args, typed: Typed, settings: &RunSettings) -> anyhow::Result<Options> {
+fn options(args: &Args, typed: GivenFlags, settings: &RunSettings) -> anyhow::Result<Options> {
     Ok(Options {
         agents: agents(args, typed, settings)?,
         model: args.model.clone().or_else(|| settings.model.clone()),
@@ -236,7 +236,7 @@ fn options(args: &Args, typed: Typed, settings: &RunSettings) -> anyhow::Result<
 /// The agents that are there, in the order in which they are asked.
 fn agents(
     args: &Args,
-    typed: Typed,
+    typed: GivenFlags,
     settings: &RunSettings,
 ) -> anyhow::Result<Vec<Box<dyn Agent>>> {
     let command = args.agent_command.as_ref().or(settings.agent_command.as_ref());
@@ -331,7 +331,7 @@ fn refuse_an_agent_that_raises_caps(
     let state = workspace.store.read_state().and_then(Result::ok);
     let raises = state.is_some_and(|state| options.start.raises_a_cap(&state));
     match raises && person::is_an_agents_shell() {
-        true => person::require("run", person::Typed::Here),
+        true => person::require("run", person::Door::Here),
         false => Ok(()),
     }
 }
@@ -406,7 +406,7 @@ fn dry_run(
     for (number, (unit, rows)) in units.iter().enumerate() {
         let note = match unit {
             Unit::Parallel(_) => "  at once, each in a worktree",
-            Unit::Verify(_) => "  checked by specum; an agent only mends",
+            Unit::Verify(_) => "  checked by specum; an agent only fixes",
             Unit::Sequential(_) | Unit::Complete => "",
         };
         lines.push(format!("{:3}.{note}", number + 1).trim_end().to_owned());

@@ -10,7 +10,7 @@ use super::{print, print_json, project, spec};
 use crate::exit;
 use crate::owner;
 use crate::project::Spec;
-use crate::report::{clean, story, units};
+use crate::report::{numbers, sanitize, timeline};
 use crate::store::{Store, StoreError};
 
 /// Show where a spec stands
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let file = tasks.file();
     let journal = store.read_journal()?;
     let held_by = owner::holder(&store, state.as_ref(), Asker::Person).to_string();
-    let told = Told { held_by, summary: Summary::of(&journal, &file) };
+    let told = Overview { held_by, summary: Summary::of(&journal, &file) };
     if args.json {
         print_json(&as_json(&spec, state.as_ref(), &file, &told))?;
     } else {
@@ -48,13 +48,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 /// What neither the state nor the task file says.
-struct Told {
+struct Overview {
     held_by: String,
     summary: Summary,
 }
 
-fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told) -> Value {
-    let Told { held_by, summary } = told;
+fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Overview) -> Value {
+    let Overview { held_by, summary } = told;
     let tasks: Vec<Value> = file
         .tasks
         .iter()
@@ -89,8 +89,8 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
     })
 }
 
-fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told) -> String {
-    let Told { held_by, summary } = told;
+fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Overview) -> String {
+    let Overview { held_by, summary } = told;
     let (done, total) = (file.done_count(), file.tasks.len());
     let mut text = format!("{}  {}\n{} {done}/{total}\n", spec.name, spec.shown, bar(done, total));
     let mut line = |label: &str, value: String| text.push_str(&format!("{label:10} {value}\n"));
@@ -118,12 +118,12 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
             }
             match &state.blocked {
                 Some(reason) => {
-                    line("blocked", clean::one_line(reason));
-                    line("", "mend it, then `specum resume` gives the task another round".into());
+                    line("blocked", sanitize::one_line(reason));
+                    line("", "fix it, then `specum resume` gives the task another round".into());
                 }
                 None if state.awaiting_approval => {
                     if let Some(why) = &state.paused_for {
-                        line("paused", clean::one_line(why));
+                        line("paused", sanitize::one_line(why));
                         line("", "`specum resume` lets it go on".into());
                     } else {
                         line("paused", "`specum resume` lets it go on".into());
@@ -134,14 +134,14 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
         }
     }
     if let Some(task) = next(state, file) {
-        let name = clean::one_line(&format!("{} {}", task.name(), short_title(&task.title)));
+        let name = sanitize::one_line(&format!("{} {}", task.name(), short_title(&task.title)));
         line("next", format!("{name} (tasks.md:{})", task.line));
     }
     if let Some(so_far) = so_far(summary) {
         line("so far", so_far);
     }
     if let Some(outcome) = &summary.last_run {
-        line("last run", clean::one_line(outcome));
+        line("last run", sanitize::one_line(outcome));
     }
     if !summary.unverified.is_empty() {
         line("unverified", summary.unverified.join(", "));
@@ -150,12 +150,12 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Told)
         line("by you", format!("{}: ticked by you, not checked", summary.by_person.join(", ")));
     }
     for kept in &summary.kept {
-        let reference = story::kept(&clean::one_line(&kept.reference), kept.files);
-        let task = story::name(&kept.task);
+        let reference = timeline::kept(&sanitize::one_line(&kept.reference), kept.files);
+        let task = timeline::name(&kept.task);
         line("kept", format!("{task}, what attempt {} left: {reference}", kept.attempt));
     }
     for question in &summary.questions {
-        line("waits", clean::one_line(question));
+        line("waits", sanitize::one_line(question));
     }
     text
 }
@@ -181,8 +181,8 @@ fn so_far(summary: &Summary) -> Option<String> {
         1 => "1 attempt".to_owned(),
         attempts => format!("{attempts} attempts"),
     };
-    let facts = [count, units::millis(summary.millis)];
-    Some(facts.into_iter().chain(units::spent(summary.spent)).collect::<Vec<_>>().join(", "))
+    let facts = [count, numbers::millis(summary.millis)];
+    Some(facts.into_iter().chain(numbers::spent(summary.spent)).collect::<Vec<_>>().join(", "))
 }
 
 fn bar(done: usize, total: usize) -> String {

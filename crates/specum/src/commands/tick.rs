@@ -7,7 +7,7 @@ use super::{NotHere, print, print_json, workspace};
 use crate::attempt::{AttemptError, History};
 use crate::exit;
 use crate::owner;
-use crate::person::{self, Typed};
+use crate::person::{self, Door};
 
 /// Say that a task is done, without a check
 ///
@@ -26,7 +26,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, typed: Typed) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, typed: Door) -> anyhow::Result<u8> {
     person::require("tick", typed)?;
     let workspace = workspace(args.spec.as_deref())?;
     let (locked, view) = workspace.enter_for_a_person()?;

@@ -1,7 +1,7 @@
 //! What no agent can make possible is found before one is paid: whether anything
 //! can be committed here at all.
 
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
 use super::{BOUNDS, Git, GitError, line_of, said};
 use crate::os;
@@ -84,7 +84,7 @@ impl Git {
             &[],
             BOUNDS,
         );
-        if asked.ended != Ended::Code(0) || line_of(&asked.stdout) != b"true" {
+        if asked.ended != ProcessEnd::Code(0) || line_of(&asked.stdout) != b"true" {
             return Ok(());
         }
         let tree = self.read(&["mktree"])?;

@@ -77,14 +77,14 @@ pub(super) fn named_lock(words: &str) -> Option<PathBuf> {
     (lock.ends_with(".lock") && why.starts_with("File exists")).then(|| PathBuf::from(lock))
 }
 
-/// Patience with one lock.
+/// LockPatience with one lock.
 #[derive(Default)]
-pub(super) struct Patience {
+pub(super) struct LockPatience {
     began: Option<Instant>,
     told: bool,
 }
 
-impl Patience {
+impl LockPatience {
     /// Waits for a while, or removes a lock that nobody holds; `false` if it is no
     /// use.
     pub(super) fn waits(&mut self, git: &Git, lock: &Path) -> bool {
@@ -129,7 +129,7 @@ impl Git {
     /// nobody does. To be asked before an agent is paid.
     pub fn clear_locks(&self) -> Result<(), GitError> {
         for lock in self.locks()? {
-            let mut patience = Patience::default();
+            let mut patience = LockPatience::default();
             while lock.symlink_metadata().is_ok() {
                 if !patience.waits(self, &lock) {
                     return Err(GitError::Locked(lock));

@@ -98,7 +98,7 @@ impl Git {
                 // git refuses to commit nothing.
                 return Ok(Committed { id: None, by_hooks, status });
             }
-            // A hook that mends files lets the commit fail, and the next one of
+            // A hook that fixes files lets the commit fail, and the next one of
             // what it has made of them pass.
             by_hooks.extend(
                 status

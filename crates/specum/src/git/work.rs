@@ -149,10 +149,10 @@ impl Git {
         let run = process::run(self.command(&args), &[], BOUNDS);
         let mut fields = path::listed(&run.stdout).into_iter();
         match (&run.ended, fields.next()) {
-            (specum_core::verify::Ended::Code(0), Some(tree)) => {
+            (specum_core::verify::ProcessEnd::Code(0), Some(tree)) => {
                 Ok(Merge::Clean(tree.trim().to_owned()))
             }
-            (specum_core::verify::Ended::Code(1), Some(tree)) => {
+            (specum_core::verify::ProcessEnd::Code(1), Some(tree)) => {
                 Ok(Merge::Conflict { paths: fields.collect(), tree: tree.trim().to_owned() })
             }
             _ => Err(said(&args, &run)),

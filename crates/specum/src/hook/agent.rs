@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use specum_core::brief::Marker;
-use specum_core::hook::{Input, Output};
+use specum_core::brief::BriefMarker;
+use specum_core::hook::{HookOutput, Input};
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine::{self, Event};
@@ -20,7 +20,7 @@ use specum_core::verify::Role;
 
 use super::{Lookup, log, lookup};
 use crate::attempt::{
-    AttemptError, By, Delegation, History, Judged, Next, Opened, Workspace, open_attempt,
+    Attempt, AttemptError, By, Delegation, History, Judgement, NextWork, Workspace, open_attempt,
 };
 use crate::files;
 use crate::owner;
@@ -145,7 +145,7 @@ fn is_executing(workspace: &Workspace) -> Result<(), String> {
 
 /// The task a prompt begins with, `task 1.2`, or belongs to by its marker.
 fn named_task(prompt: &str) -> Option<String> {
-    if let Some(marker) = Marker::find(prompt) {
+    if let Some(marker) = BriefMarker::find(prompt) {
         return Some(marker.task);
     }
     let mut words = prompt.split_whitespace();
@@ -156,7 +156,7 @@ fn named_task(prompt: &str) -> Option<String> {
 /// Whether a call of some other agent means a task of ours: its prompt is a
 /// brief, or nothing but `task 1.2`.
 fn means_a_task(workspace: &Workspace, asked: &str) -> bool {
-    if let Some(marker) = Marker::find(asked) {
+    if let Some(marker) = BriefMarker::find(asked) {
         return marker.spec == workspace.spec.name;
     }
     let alone = asked.split_whitespace().count() == 2;
@@ -174,9 +174,9 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
         workspace.judge_reported(By::Batch(session)).map_err(said)?;
     }
     let attempts = match workspace.open().map_err(said)? {
-        Next::Work(attempts) => attempts,
-        Next::Complete => return Err(prompt::ALL_DONE.into()),
-        Next::Wait(due) => return Err(prompt::waiting(&due)),
+        NextWork::Work(attempts) => attempts,
+        NextWork::Complete => return Err(prompt::ALL_DONE.into()),
+        NextWork::Wait(due) => return Err(prompt::waiting(&due)),
     };
     let opened = requested(workspace, &attempts, asked)?;
     refuse_after_too_many(workspace, input, opened)?;
@@ -208,7 +208,7 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
 fn refuse_after_too_many(
     workspace: &Workspace,
     input: &Input,
-    opened: &Opened,
+    opened: &Attempt,
 ) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let journal = workspace.store.read_journal().map_err(|error| said(&error))?;
@@ -286,19 +286,19 @@ fn refuse_others(workspace: &Workspace, input: &Input) -> Result<bool, String> {
 /// The attempt that a call means, or why it cannot be had.
 fn requested<'a>(
     workspace: &Workspace,
-    attempts: &'a [Opened],
+    attempts: &'a [Attempt],
     asked: &str,
-) -> Result<&'a Opened, String> {
+) -> Result<&'a Attempt, String> {
     let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
     let in_batch = workspace.in_batch().map_err(|error| error.to_string())?;
-    let has_ended = |opened: &Opened| in_batch && History(&journal).reported(opened).is_some();
+    let has_ended = |opened: &Attempt| in_batch && History(&journal).reported(opened).is_some();
     let due: Vec<String> = attempts
         .iter()
         .filter(|opened| !has_ended(opened))
         .map(|opened| format!("`task {}`", opened.key.id))
         .collect();
     let due = format!("Due: {}.", due.join(", "));
-    let foreign = Marker::find(asked).filter(|marker| marker.spec != workspace.spec.name);
+    let foreign = BriefMarker::find(asked).filter(|marker| marker.spec != workspace.spec.name);
     if let Some(marker) = foreign {
         return Err(format!("That brief belongs to the spec {}. {due}", marker.spec));
     }
@@ -366,8 +366,8 @@ pub(super) fn end_of_agent(input: &Input) -> Option<String> {
     let result = input.last_message.clone().unwrap_or_default();
     match judge(&workspace, &opened, &result, session) {
         Ok(Some(judged)) if judged.sent_back => Some(
-            Output::Block {
-                reason: mend(&judged, opened.role),
+            HookOutput::Block {
+                reason: what_is_missing(&judged, opened.role),
                 system_message: format!("specum: {} goes back to its executor", opened.key.id),
             }
             .render(),
@@ -397,7 +397,7 @@ fn delegation_of(input: &Input, spec: &Spec, journal: &[Record]) -> Option<Deleg
         let first = line::lines(&text)
             .filter_map(|line| serde_json::from_slice::<Value>(line.text).ok())
             .find(|entry| entry["type"] == "user")?;
-        let marker = Marker::find(first["message"]["content"].as_str()?)?;
+        let marker = BriefMarker::find(first["message"]["content"].as_str()?)?;
         (marker.spec == spec.name).then_some(())?;
         History(journal).marked(&marker.task, marker.attempt)
     })
@@ -413,10 +413,10 @@ fn called_by(meta: &Path, journal: &[Record]) -> Option<Delegation> {
 /// Judges at once, or, in a batch, when the last of it has reported.
 fn judge(
     workspace: &Workspace,
-    opened: &Opened,
+    opened: &Attempt,
     result: &str,
     session: &str,
-) -> Result<Option<Judged>, AttemptError> {
+) -> Result<Option<Judgement>, AttemptError> {
     let in_batch = workspace.report(opened, line::tail(result, KEPT_RESULT), session)?;
     if !in_batch {
         return workspace.judge(opened, result, By::Executor(session)).map(Some);
@@ -426,7 +426,7 @@ fn judge(
 }
 
 /// What an executor is to fix before it may end.
-fn mend(judged: &Judged, role: Role) -> String {
+fn what_is_missing(judged: &Judgement, role: Role) -> String {
     let mut text = format!("Task {} is not done yet:\n", judged.key.id);
     for failure in &judged.verdict.failures {
         text.push_str(&format!("- {}\n", failure.message));

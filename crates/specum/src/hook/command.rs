@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use specum_core::hook::{Input, Output, split_arguments};
+use specum_core::hook::{HookOutput, Input, split_arguments};
 
 use super::{log, noted_spec};
 use crate::attempt::{AttemptError, Workspace};
@@ -29,7 +29,7 @@ pub(super) fn expansion(input: &Input) -> Option<String> {
         Ok(()) => None,
         Err(reason) => {
             let system_message = format!("/{PREFIX}{verb} was not run");
-            Some(Output::Block { reason, system_message }.render())
+            Some(HookOutput::Block { reason, system_message }.render())
         }
     }
 }

@@ -9,8 +9,8 @@
 //! host's process and may write outside the project, which a sandboxed command may
 //! not.
 
-use specum_core::claim;
-use specum_core::hook::{Host, Input, Output};
+use specum_core::completion;
+use specum_core::hook::{HookOutput, Host, Input};
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
@@ -20,7 +20,7 @@ use specum_core::stop::Stake;
 use specum_core::verify::Role;
 
 use super::{answer, decided, is_ours, log, stake};
-use crate::attempt::{AttemptError, By, History, Next, Opened, Workspace};
+use crate::attempt::{Attempt, AttemptError, By, History, NextWork, Workspace};
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec};
@@ -58,29 +58,29 @@ pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<Stri
     if has_asked && is_interrupted(input, &note) {
         return let_go(note, input, spec);
     }
-    let mut judged = Judged::default();
+    let mut judged = TurnJudgement::default();
     if has_asked {
         let outcome = Workspace::in_hook(project, spec.clone())
             .and_then(|workspace| judge(workspace, input, session));
         match outcome {
             Ok(said) => judged = said,
             // Sent back, the model could do nothing about it.
-            Err(error) => return Some(Output::Tell(format!("specum: {error}")).render()),
+            Err(error) => return Some(HookOutput::Tell(format!("specum: {error}")).render()),
         }
     }
     let output = match judged.is_over {
-        true => Output::Silent,
+        true => HookOutput::Silent,
         false => decided(input, project, spec, &judged.news)
-            .map_or(Output::Silent, |decision| decision.output),
+            .map_or(HookOutput::Silent, |decision| decision.output),
     };
     let output = match output {
-        Output::Silent if !judged.news.is_empty() => Output::Tell(judged.news.join("\n")),
-        Output::Tell(text) if !judged.news.is_empty() => {
-            Output::Tell(format!("{}\n{text}", judged.news.join("\n")))
+        HookOutput::Silent if !judged.news.is_empty() => HookOutput::Tell(judged.news.join("\n")),
+        HookOutput::Tell(text) if !judged.news.is_empty() => {
+            HookOutput::Tell(format!("{}\n{text}", judged.news.join("\n")))
         }
         output => output,
     };
-    if let Output::Block { reason, .. } = &output {
+    if let HookOutput::Block { reason, .. } = &output {
         remember_block(session, reason, heard);
     }
     Some(output.render())
@@ -99,7 +99,7 @@ pub(super) fn cancelled(input: &Input, spec: &Spec) -> Option<String> {
 /// Tells the person once that the session has nothing to do with the spec any more.
 fn leave(note: Note, text: String) -> Option<String> {
     write(&Note { spec: Default::default(), ..note });
-    Some(Output::Tell(text).render())
+    Some(HookOutput::Tell(text).render())
 }
 
 fn write(note: &Note) {
@@ -145,12 +145,12 @@ fn let_go(note: Note, input: &Input, spec: &Spec) -> Option<String> {
     let turn = Some(Turn::now(input.turn_id.clone().unwrap_or_default(), true));
     write(&Note { turn, interrupted: true, ..note });
     let text = format!("specum: interrupted; \"Work on the spec {}\" goes on", spec.name);
-    (!is_told).then(|| Output::Tell(text).render())
+    (!is_told).then(|| HookOutput::Tell(text).render())
 }
 
 /// What the end of a turn came to.
 #[derive(Default)]
-struct Judged {
+struct TurnJudgement {
     /// For the person, and the model's first line.
     news: Vec<String>,
     /// Whether the news say all there is to say: the loop is complete or waits.
@@ -158,7 +158,11 @@ struct Judged {
 }
 
 /// Judges what was handed in, and opens what is next.
-fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<Judged, AttemptError> {
+fn judge(
+    mut workspace: Workspace,
+    input: &Input,
+    session: &str,
+) -> Result<TurnJudgement, AttemptError> {
     workspace.scope.max_parallel = 1;
     if let Ok(git) = &workspace.git {
         // The command that began the loop may not have been able to.
@@ -176,16 +180,16 @@ fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<Judge
     let one_line = |text: String| line::head(&text.replace('\n', " "), MAX_NEWS).to_owned();
     if count == 0 {
         let news = workspace.take_news().into_iter().map(one_line).collect();
-        return Ok(Judged { news, is_over: false });
+        return Ok(TurnJudgement { news, is_over: false });
     }
     let mut news = answer::verdicts(&workspace)?;
     let is_over = match workspace.open() {
-        Ok(Next::Work(_)) => false,
-        Ok(Next::Complete) => {
+        Ok(NextWork::Work(_)) => false,
+        Ok(NextWork::Complete) => {
             news.push(workspace.completion()?);
             true
         }
-        Ok(Next::Wait(due)) => {
+        Ok(NextWork::Wait(due)) => {
             news.push(format!("specum: {}: {}", workspace.spec.name, prompt::waiting(&due)));
             true
         }
@@ -196,7 +200,7 @@ fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<Judge
         }
     };
     news.extend(workspace.take_news());
-    Ok(Judged { news: news.into_iter().map(one_line).collect(), is_over })
+    Ok(TurnJudgement { news: news.into_iter().map(one_line).collect(), is_over })
 }
 
 /// Makes the session the owner of the spec, with what only a hook can tell.
@@ -220,17 +224,18 @@ fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), Attem
 
 /// The attempt whose result the model's last words are, if they say so: the first
 /// one of the plan that is open and for which nothing was handed in.
-fn hands_in(store: &Store, input: &Input) -> Option<Opened> {
+fn hands_in(store: &Store, input: &Input) -> Option<Attempt> {
     let said = input.last_message.as_deref()?;
     let journal = store.read_journal().ok()?;
     let view = store.read().ok()?;
     let file = view.file();
-    let place = |opened: &Opened| file.tasks.iter().position(|task| task.name() == opened.key.id);
+    let place = |opened: &Attempt| file.tasks.iter().position(|task| task.name() == opened.key.id);
     let open = History(&journal).open_attempts().into_iter();
     let open = open.filter(|opened| History(&journal).reported(opened).is_none());
     let open = open.filter_map(|opened| place(&opened).map(|at| (at, opened)));
     let (_, opened) = open.min_by_key(|(at, _)| *at)?;
-    let is_result = claim::claims(said, opened.role.signal())
-        || (opened.role == Role::QaEngineer && claim::claims(said, claim::VERIFICATION_FAIL));
+    let is_result = completion::says(said, opened.role.signal())
+        || (opened.role == Role::QaEngineer
+            && completion::says(said, completion::VERIFICATION_FAIL));
     is_result.then_some(opened)
 }

@@ -151,7 +151,7 @@ pub(crate) fn ignores(signal: i32) -> bool {
 /// Makes room in a pipe. A program on Node.js may exit while what it has printed
 /// still waits for the pipe to be read, and loses it: its answer, if the brief
 /// that it repeats before is long.
-pub(crate) fn widen(pipe: &impl AsFd) {
+pub(crate) fn grow_pipe(pipe: &impl AsFd) {
     // As much as the system gives to anybody; less is no failure.
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
 }

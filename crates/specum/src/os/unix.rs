@@ -19,7 +19,7 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{Ended, Strength};
+use super::{ProcessEnd, Strength};
 
 /// Whether a file can be started.
 pub(crate) fn is_program(file: &Path) -> bool {
@@ -37,7 +37,7 @@ pub(crate) fn as_any_file(builder: &mut tempfile::Builder<'_, '_>) {
 }
 
 /// Opening follows no link and waits for no pipe.
-pub(crate) fn without_detour(options: &mut OpenOptions) {
+pub(crate) fn no_follow(options: &mut OpenOptions) {
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
 }
 
@@ -131,11 +131,11 @@ pub(crate) fn listen(
 }
 
 /// How a process ended.
-pub(crate) fn how_it_ended(status: ExitStatus) -> Ended {
+pub(crate) fn how_it_ended(status: ExitStatus) -> ProcessEnd {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Code(code),
-        (None, Some(signal)) => Ended::Signal(signal),
-        (None, None) => Ended::Code(-1),
+        (Some(code), _) => ProcessEnd::Code(code),
+        (None, Some(signal)) => ProcessEnd::Signal(signal),
+        (None, None) => ProcessEnd::Code(-1),
     }
 }
 

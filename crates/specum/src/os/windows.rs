@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::SystemTime;
 
-use super::{Ended, Strength};
+use super::{ProcessEnd, Strength};
 
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: the link itself is opened, not what it leads
 /// to.
@@ -34,7 +34,7 @@ pub(crate) fn sync_folder(_folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn without_detour(options: &mut OpenOptions) {
+pub(crate) fn no_follow(options: &mut OpenOptions) {
     options.custom_flags(NOT_THROUGH_LINKS);
 }
 
@@ -79,8 +79,8 @@ pub(crate) fn listen(
     ctrlc::set_handler(move || asked(2)).map_err(io::Error::other)
 }
 
-pub(crate) fn how_it_ended(status: ExitStatus) -> Ended {
-    Ended::Code(status.code().unwrap_or(-1))
+pub(crate) fn how_it_ended(status: ExitStatus) -> ProcessEnd {
+    ProcessEnd::Code(status.code().unwrap_or(-1))
 }
 
 pub(crate) fn host_name() -> String {

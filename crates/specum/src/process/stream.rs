@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use specum_core::agent::Lines;
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
 use super::log::Log;
-use super::{LAST_WORDS, Tail, Terminal, WhenInterrupted, family, why_not_started};
+use super::{LAST_WORDS, OutputTail, Terminal, WhenInterrupted, tree, why_not_started};
 use crate::os;
 
 /// How much of the standard error is given back: its end.
@@ -28,9 +28,9 @@ const WAITING_READS: usize = 4;
 
 /// What a program left behind.
 #[derive(Debug)]
-pub struct Streamed {
+pub struct StreamEnd {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProcessEnd,
     /// The end of its standard error.
     pub stderr: Vec<u8>,
 }
@@ -55,14 +55,14 @@ impl Handle {
         self.doom();
         match self.pid.load(Ordering::SeqCst) {
             0 => {}
-            pid => family::end(pid),
+            pid => tree::end(pid),
         }
     }
 }
 
 /// Something a program has printed.
 #[derive(Debug, Clone, Copy)]
-pub enum Printed<'a> {
+pub enum Chunk<'a> {
     /// Lines of its standard output, without their ends.
     Lines(&'a [Vec<u8>]),
     /// Part of a line, or something on its standard error.
@@ -85,52 +85,52 @@ pub fn stream(
     input: &[u8],
     log: &Arc<Log>,
     handle: &Handle,
-    mut read: impl FnMut(Printed<'_>),
-) -> Streamed {
+    mut read: impl FnMut(Chunk<'_>),
+) -> StreamEnd {
     let program = command.get_program().to_owned();
-    let mut command = family::apart(command, Terminal::None, WhenInterrupted::End);
+    let mut command = tree::apart(command, Terminal::None, WhenInterrupted::End);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let not_run = |error: &io::Error| Streamed {
-        ended: Ended::NotStarted(why_not_started(&program, error)),
+    let not_run = |error: &io::Error| StreamEnd {
+        ended: ProcessEnd::NotStarted(why_not_started(&program, error)),
         stderr: Vec::new(),
     };
-    let (child, mark) = match family::start(&mut command, WhenInterrupted::End) {
+    let (child, mark) = match tree::start(&mut command, WhenInterrupted::End) {
         Ok(started) => started,
         Err(error) => return not_run(&error),
     };
     let pid = child.id();
     handle.pid.store(pid, Ordering::SeqCst);
     if handle.doomed.load(Ordering::SeqCst) {
-        family::end(pid);
+        tree::end(pid);
     }
-    let stderr = Tail::shared(KEPT_STDERR);
+    let stderr = OutputTail::shared(KEPT_STDERR);
     let incoming = match listen_to(child, input, log, &stderr) {
         Ok(incoming) => incoming,
         // A limit on processes counts threads too.
         Err(error) => {
             handle.pid.store(0, Ordering::SeqCst);
-            family::end(pid);
-            family::give_up(pid);
+            tree::end(pid);
+            tree::give_up(pid);
             return not_run(&error);
         }
     };
     let mut open_pipes = 2;
     let child = loop {
         match incoming.recv().expect("the waiting thread sends before it hangs up") {
-            Part::Lines(lines) => read(Printed::Lines(&lines)),
-            Part::Noise => read(Printed::Noise),
+            Part::Lines(lines) => read(Chunk::Lines(&lines)),
+            Part::Noise => read(Chunk::Noise),
             Part::Closed => open_pipes -= 1,
             Part::Ended(child) => break child,
         }
     };
     handle.pid.store(0, Ordering::SeqCst);
     // Ahead of waiting for it, which sets its number free.
-    family::end(pid);
-    let status = family::wait(child);
-    family::end_left_by(mark.as_ref(), family::running() == 0);
+    tree::end(pid);
+    let status = tree::wait(child);
+    tree::end_left_by(mark.as_ref(), tree::running() == 0);
     while open_pipes > 0 {
         match incoming.recv_timeout(LAST_WORDS) {
-            Ok(Part::Lines(lines)) => read(Printed::Lines(&lines)),
+            Ok(Part::Lines(lines)) => read(Chunk::Lines(&lines)),
             Ok(Part::Noise) => {}
             Ok(Part::Closed | Part::Ended(_)) => open_pipes -= 1,
             // Somebody who escaped us holds the pipe.
@@ -139,13 +139,13 @@ pub fn stream(
     }
     let stderr = stderr.lock().expect("no reader panics").take();
     let ended = match status {
-        Ok(status) => match family::not_launched(status, &stderr) {
-            Some(why) => Ended::NotStarted(why),
+        Ok(status) => match tree::not_launched(status, &stderr) {
+            Some(why) => ProcessEnd::NotStarted(why),
             None => os::how_it_ended(status),
         },
-        Err(error) => Ended::NotStarted(error.to_string()),
+        Err(error) => ProcessEnd::NotStarted(error.to_string()),
     };
-    Streamed { ended, stderr }
+    StreamEnd { ended, stderr }
 }
 
 /// Gives a program its input, and tells what it prints and when it has ended.
@@ -153,11 +153,11 @@ fn listen_to(
     mut child: Child,
     input: &[u8],
     log: &Arc<Log>,
-    stderr: &Arc<Mutex<Tail>>,
+    stderr: &Arc<Mutex<OutputTail>>,
 ) -> io::Result<Receiver<Part>> {
     let (parts, incoming) = mpsc::sync_channel(WAITING_READS);
     if let Some(pipe) = child.stdout.take() {
-        os::widen(&pipe);
+        os::grow_pipe(&pipe);
         read_lines(Source { pipe, log: Arc::clone(log) }, parts.clone())?;
     }
     if let Some(pipe) = child.stderr.take() {
@@ -168,7 +168,7 @@ fn listen_to(
         // A program that does not read its input must not hold us up.
         thread::Builder::new().spawn(move || pipe.write_all(&input))?;
     }
-    family::watch(child, move |child| {
+    tree::watch(child, move |child| {
         let _ = parts.send(Part::Ended(child));
     })?;
     Ok(incoming)
@@ -230,7 +230,7 @@ pub fn replay(log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
 
 fn keep_tail(
     mut source: Source<impl Read + Send + 'static>,
-    tail: Arc<Mutex<Tail>>,
+    tail: Arc<Mutex<OutputTail>>,
     parts: SyncSender<Part>,
 ) -> io::Result<()> {
     let read = move || {
@@ -258,11 +258,11 @@ mod tests {
         let (mut times, mut lines) = (0, Vec::new());
         let streamed = stream(command, b"", &log, &Handle::default(), |printed| {
             times += 1;
-            if let Printed::Lines(more) = printed {
+            if let Chunk::Lines(more) = printed {
                 lines.extend_from_slice(more);
             }
         });
-        assert_eq!(streamed.ended, Ended::Code(0));
+        assert_eq!(streamed.ended, ProcessEnd::Code(0));
         let numbers = (1..=100_000).map(|n: u32| n.to_string().into_bytes());
         assert!(lines.iter().cloned().eq(numbers.chain([b"end".to_vec()])), "every line, in order");
         // A pipe holds at least a page.

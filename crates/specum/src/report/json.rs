@@ -12,7 +12,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 
-use super::{Reporter, clean, missing};
+use super::{Reporter, missing, sanitize};
 
 /// Writes events as JSON.
 pub(super) struct Json<W>(pub(super) W);
@@ -84,7 +84,7 @@ impl Formatter for Harmless {
     ) -> io::Result<()> {
         let mut units = [0; 2];
         let mut plain = 0;
-        for (at, c) in fragment.char_indices().filter(|(_, c)| clean::is_hidden(*c)) {
+        for (at, c) in fragment.char_indices().filter(|(_, c)| sanitize::is_hidden(*c)) {
             CompactFormatter.write_string_fragment(writer, &fragment[plain..at])?;
             for unit in c.encode_utf16(&mut units) {
                 write!(writer, "\\u{unit:04x}")?;
@@ -104,7 +104,7 @@ mod tests {
     fn a_terminal_sees_nothing_it_would_obey_and_a_program_sees_everything() {
         let text = "a\x1b[31m\u{9b}2J\u{202e}b\u{7f}\u{e0041}\n\"é日";
         let line = event_line("now".into(), &RunEvent::Warning { text: text.into() });
-        assert!(line.trim_end().chars().all(|c| !clean::is_hidden(c)), "{line}");
+        assert!(line.trim_end().chars().all(|c| !sanitize::is_hidden(c)), "{line}");
         let parsed: Value = serde_json::from_str(&line).unwrap();
         assert_eq!((parsed["text"].as_str(), parsed["at"].as_str()), (Some(text), Some("now")));
         assert!(

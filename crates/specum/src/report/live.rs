@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 
-use super::page::Page;
+use super::layout::Layout;
 use super::view::View;
 use super::{Reporter, summary};
 
@@ -35,8 +35,8 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
     }
 
     /// The terminal as it is now: a person may have changed its size.
-    fn page(&self) -> Page {
-        Page::of(Some(self.term.width()), self.colours)
+    fn layout(&self) -> Layout {
+        Layout::of(Some(self.term.width()), self.colours)
     }
 
     /// Writes lines that stay. Each has an end of its own, where the bar would
@@ -51,14 +51,14 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
 
     fn draw(&self) {
         let rows = usize::from(self.term.height());
-        let lines = self.view.lines((self.clock)(), self.page(), rows);
+        let lines = self.view.lines((self.clock)(), self.layout(), rows);
         self.bar.set_message(lines.join("\n"));
     }
 }
 
 impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C> {
     fn event(&mut self, _at: Timestamp, event: &RunEvent) {
-        let lasting = self.view.take(event, (self.clock)(), self.page());
+        let lasting = self.view.take(event, (self.clock)(), self.layout());
         if let RunEvent::RunEnded { .. } = event {
             self.bar.finish_and_clear();
         }
@@ -77,7 +77,7 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
 
     fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
         self.bar.finish_and_clear();
-        self.write(summary::render(spec, summary, self.page()).lines());
+        self.write(summary::render(spec, summary, self.layout()).lines());
     }
 }
 

@@ -30,7 +30,7 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 
 /// To whom a run tells what happens. It never fails and never waits: a run goes
-/// on although nobody listens. Dropped, it waits until all is written, as long as
+/// on although nobody listens. LoopFileFate, it waits until all is written, as long as
 /// somebody reads.
 pub struct Outlet(Arc<Shared>);
 
@@ -41,7 +41,7 @@ struct Shared {
 
 /// What waits to be written.
 struct Line {
-    told: VecDeque<(Timestamp, Told)>,
+    told: VecDeque<(Timestamp, Item)>,
     /// What agents have said since, and nobody had room for.
     left_out: u64,
     /// Whether what moves is to be drawn anew.
@@ -54,7 +54,7 @@ struct Line {
     ended: bool,
 }
 
-enum Told {
+enum Item {
     Event(RunEvent),
     LeftOut(u64),
     Summary(String, Box<Summary>),
@@ -96,7 +96,7 @@ impl Outlet {
 
     /// The run has ended, and this is what became of the loop.
     pub fn summary(&self, spec: &str, summary: Summary) {
-        self.0.lock().push(Told::Summary(spec.to_owned(), Box::new(summary)));
+        self.0.lock().push(Item::Summary(spec.to_owned(), Box::new(summary)));
         self.0.changed.notify_all();
     }
 
@@ -124,10 +124,10 @@ impl Drop for Outlet {
 }
 
 impl Line {
-    fn push(&mut self, told: Told) {
+    fn push(&mut self, told: Item) {
         let now = clock::now();
         if let count @ 1.. = std::mem::take(&mut self.left_out) {
-            self.told.push_back((now, Told::LeftOut(count)));
+            self.told.push_back((now, Item::LeftOut(count)));
         }
         self.told.push_back((now, told));
     }
@@ -140,7 +140,7 @@ impl Shared {
             line.left_out += 1;
             return;
         }
-        line.push(Told::Event(event));
+        line.push(Item::Event(event));
         self.changed.notify_all();
     }
 
@@ -160,9 +160,9 @@ impl Shared {
             }
             drop(line);
             match next {
-                Some((at, Told::Event(event))) => reporter.event(at, &event),
-                Some((at, Told::LeftOut(count))) => reporter.left_out(at, count),
-                Some((at, Told::Summary(spec, summary))) => reporter.summary(at, &spec, &summary),
+                Some((at, Item::Event(event))) => reporter.event(at, &event),
+                Some((at, Item::LeftOut(count))) => reporter.left_out(at, count),
+                Some((at, Item::Summary(spec, summary))) => reporter.summary(at, &spec, &summary),
                 None => reporter.tick(),
             }
             self.lock().written = Instant::now();

@@ -12,8 +12,8 @@ use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
-use super::page::{Page, fit};
-use super::{Reporter, clean, missing, summary, units};
+use super::layout::{Layout, fit};
+use super::{Reporter, missing, numbers, sanitize, summary};
 
 /// The longest text of others in a line.
 const LONGEST: usize = 200;
@@ -43,7 +43,7 @@ impl<W: Write> Reporter for Plain<W> {
     fn tick(&mut self) {}
 
     fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
-        let text = summary::render(spec, summary, Page::of(None, false));
+        let text = summary::render(spec, summary, Layout::of(None, false));
         self.write(&format!("\n{}", text.trim_end()));
     }
 }
@@ -75,9 +75,9 @@ fn line(event: &RunEvent) -> Option<String> {
             format!("{} checking{place}: {what}", id(task))
         }
         RunEvent::Passed { task, attempt, commit, unverified, outside, proofs, millis, usage } => {
-            let mut facts = vec![format!("attempt {attempt}"), units::millis(*millis)];
-            facts.extend(commit.as_deref().map(|id| said(&units::commit(id))));
-            facts.extend(units::used(usage.as_ref()));
+            let mut facts = vec![format!("attempt {attempt}"), numbers::millis(*millis)];
+            facts.extend(commit.as_deref().map(|id| said(&numbers::commit(id))));
+            facts.extend(numbers::used(usage.as_ref()));
             facts.extend(unverified.then(|| "unverified".into()));
             let outside = if outside.is_empty() {
                 String::new()
@@ -92,8 +92,9 @@ fn line(event: &RunEvent) -> Option<String> {
             format!("{} passed ({}){outside}{proofs}", id(task), facts.join(", "))
         }
         RunEvent::Failed { task, attempt, class, reasons, millis, usage } => {
-            let mut facts = vec![format!("attempt {attempt}"), units::millis(*millis), said(class)];
-            facts.extend(units::used(usage.as_ref()));
+            let mut facts =
+                vec![format!("attempt {attempt}"), numbers::millis(*millis), said(class)];
+            facts.extend(numbers::used(usage.as_ref()));
             format!("{} failed ({}): {}", id(task), facts.join(", "), all(reasons))
         }
         RunEvent::SetAside { task, attempt, reasons } => {
@@ -106,7 +107,7 @@ fn line(event: &RunEvent) -> Option<String> {
         }
         RunEvent::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
         RunEvent::Waiting { agent, why, millis } => {
-            format!("waiting for {}, {}: {}", said(agent), units::millis(*millis), said(why))
+            format!("waiting for {}, {}: {}", said(agent), numbers::millis(*millis), said(why))
         }
         RunEvent::AgentChanged { from, to, why } => {
             format!("agent changed from {} to {}: {}", said(from), said(to), said(why))
@@ -116,18 +117,18 @@ fn line(event: &RunEvent) -> Option<String> {
             let outcome = said(&outcome.to_string());
             format!(
                 "run ended: {outcome}, {done} of {total} tasks done, {}",
-                units::millis(*millis)
+                numbers::millis(*millis)
             )
         }
     })
 }
 
 fn said(text: &str) -> String {
-    fit(&clean::one_line(text), LONGEST)
+    fit(&sanitize::one_line(text), LONGEST)
 }
 
 fn id(task: &TaskKey) -> String {
-    fit(&clean::one_line(task.shown()), 40)
+    fit(&sanitize::one_line(task.shown()), 40)
 }
 
 fn names(names: &[String]) -> String {
@@ -244,6 +245,6 @@ mod tests {
         ]);
         assert_eq!(text.lines().count(), 2);
         assert!(text.lines().all(|line| line.chars().count() < 500));
-        assert!(text.chars().all(|c| c == '\n' || !clean::is_hidden(c)), "{text:?}");
+        assert!(text.chars().all(|c| c == '\n' || !sanitize::is_hidden(c)), "{text:?}");
     }
 }

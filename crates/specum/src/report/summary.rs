@@ -13,33 +13,33 @@ use jiff::Timestamp;
 use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
 
 use self::table::{Column, Table};
-use super::page::{Page, Part, Tone, columns, fit, pad};
-use super::{clean, story, units};
+use super::layout::{Layout, Part, Tone, columns, fit, pad};
+use super::{numbers, sanitize, timeline};
 use crate::attempt;
 
 /// How many names a list shows before it says how many more there are.
 const LISTED: usize = 12;
 
 /// The summary of a spec's loop, in lines.
-pub(crate) fn render(spec: &str, summary: &Summary, page: Page) -> String {
+pub(crate) fn render(spec: &str, summary: &Summary, layout: Layout) -> String {
     let sections = [
-        headline(spec, summary, page),
-        tasks(summary, page),
-        stories(summary, page),
-        totals(summary, page),
+        headline(spec, summary, layout),
+        tasks(summary, layout),
+        stories(summary, layout),
+        totals(summary, layout),
     ];
     let sections = sections.into_iter().filter(|lines| !lines.is_empty());
     sections.map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
 /// How the loop stands, and what a person does next.
-fn headline(spec: &str, summary: &Summary, page: Page) -> Vec<String> {
+fn headline(spec: &str, summary: &Summary, layout: Layout) -> Vec<String> {
     let (word, tone, why, next) = match &summary.standing {
         Standing::NotStarted => ("not started", Tone::Normal, "", "`specum implement` starts it"),
         Standing::UnderWay => ("under way", Tone::Normal, "", ""),
         Standing::Paused => ("paused", Tone::Wary, "", "`specum resume` lets it go on"),
         Standing::Blocked { why } => {
-            let next = "mend it, then `specum resume` gives the task another round";
+            let next = "fix it, then `specum resume` gives the task another round";
             ("blocked", Tone::Bad, why.as_str(), next)
         }
         Standing::Stopped { why } => {
@@ -50,60 +50,60 @@ fn headline(spec: &str, summary: &Summary, page: Page) -> Vec<String> {
     };
     let Summary { done, total, .. } = summary;
     let parts = [
-        Part::new(format!("{}  ", clean::one_line(spec)), Tone::Strong),
+        Part::new(format!("{}  ", sanitize::one_line(spec)), Tone::Strong),
         Part::new(word, tone),
         Part::new(format!("  {done} of {total} tasks done"), Tone::Normal),
     ];
-    let mut lines = vec![page.line(&parts)];
-    lines.extend(page.wrapped(2, &clean::one_line(why), tone));
-    lines.extend(page.wrapped(2, next, Tone::Normal));
+    let mut lines = vec![layout.line(&parts)];
+    lines.extend(layout.wrapped(2, &sanitize::one_line(why), tone));
+    lines.extend(layout.wrapped(2, next, Tone::Normal));
     lines
 }
 
 /// A line for each task that was worked, and how many there are beside them.
-fn tasks(summary: &Summary, page: Page) -> Vec<String> {
+fn tasks(summary: &Summary, layout: Layout) -> Vec<String> {
     let worked: Vec<&TaskSummary> =
         summary.tasks.iter().filter(|task| !task.attempts.is_empty()).collect();
-    let mut lines = table_of(&worked).render(page);
+    let mut lines = table_of(&worked).render(layout);
     let beside = |done: bool| {
         summary.tasks.iter().filter(move |task| task.done == done && task.attempts.is_empty())
     };
     let by_person = &summary.by_person;
     for task in beside(true).filter(|task| by_person.contains(&task.id)) {
-        let (id, title) = (clean::one_line(&task.id), clean::one_line(&task.title));
+        let (id, title) = (sanitize::one_line(&task.id), sanitize::one_line(&task.title));
         let text = format!("✓ {id} {title}: ticked by you, not checked");
-        lines.push(page.line(&[Part::new(text, Tone::Wary)]));
+        lines.push(layout.line(&[Part::new(text, Tone::Wary)]));
     }
     let before = beside(true).filter(|task| !by_person.contains(&task.id)).count();
     if before > 0 {
         let text = format!("✓ {before} ticked before this loop began");
-        lines.push(page.line(&[Part::new(text, Tone::Dim)]));
+        lines.push(layout.line(&[Part::new(text, Tone::Dim)]));
     }
     let open = beside(false).count();
     if let Some(next) = beside(false).next() {
-        let (id, title) = (clean::one_line(&next.id), clean::one_line(&next.title));
+        let (id, title) = (sanitize::one_line(&next.id), sanitize::one_line(&next.title));
         let text = format!("· {open} not begun, the first is {id} {title}");
-        lines.push(page.line(&[Part::new(text, Tone::Dim)]));
+        lines.push(layout.line(&[Part::new(text, Tone::Dim)]));
     }
     lines
 }
 
 /// What a task is called before its title.
 fn name(task: &TaskSummary) -> String {
-    story::name(&task.id)
+    timeline::name(&task.id)
 }
 
 fn table_of(worked: &[&TaskSummary]) -> Table {
     let each = |cell: &dyn Fn(&TaskSummary) -> Option<String>| {
         worked.iter().map(|task| cell(task).unwrap_or_default()).collect::<Vec<_>>()
     };
-    let agents = |task: &TaskSummary| Some(fit(&clean::one_line(&task.agents().join(", ")), 20));
+    let agents = |task: &TaskSummary| Some(fit(&sanitize::one_line(&task.agents().join(", ")), 20));
     let cost =
-        |task: &TaskSummary| units::spent(task.spent()).into_iter().find(|t| t.contains('$'));
-    let tokens = |task: &TaskSummary| task.spent().tokens.map(units::tokens);
+        |task: &TaskSummary| numbers::spent(task.spent()).into_iter().find(|t| t.contains('$'));
+    let tokens = |task: &TaskSummary| task.spent().tokens.map(numbers::tokens);
     let commit = |task: &TaskSummary| {
         let id = task.passed()?.commit.as_deref()?;
-        Some(clean::one_line(&units::commit(id)))
+        Some(sanitize::one_line(&numbers::commit(id)))
     };
     let unproved = |task: &TaskSummary| {
         task.passed().filter(|attempt| attempt.unverified).map(|_| "unverified".to_owned())
@@ -114,7 +114,7 @@ fn table_of(worked: &[&TaskSummary]) -> Table {
     Table {
         signs: worked.iter().map(|task| sign(task)).collect(),
         ids: each(&|task| Some(fit(&name(task), 12))),
-        titles: each(&|task| Some(clean::one_line(&task.title))),
+        titles: each(&|task| Some(sanitize::one_line(&task.title))),
         // The first ones are the last to go where there is little room.
         columns: vec![
             Column::new(each(&|task| took(task.millis())), Tone::Dim).right_aligned(),
@@ -139,7 +139,7 @@ fn sign(task: &TaskSummary) -> (&'static str, Tone) {
 }
 
 /// What happened to the tasks that were not done at the first attempt.
-fn stories(summary: &Summary, page: Page) -> Vec<String> {
+fn stories(summary: &Summary, layout: Layout) -> Vec<String> {
     let is_kept = |task: &TaskSummary| summary.kept.iter().any(|kept| kept.task == task.id);
     let told = summary
         .tasks
@@ -151,14 +151,18 @@ fn stories(summary: &Summary, page: Page) -> Vec<String> {
             lines.push(String::new());
         }
         let head = Part::new(format!("{} ", name(task)), Tone::Strong);
-        lines.push(page.row(&[head], &Part::new(clean::one_line(&task.title), Tone::Normal), &[]));
-        lines.extend(task.attempts.iter().flat_map(|attempt| told_attempt(attempt, page)));
+        lines.push(layout.row(
+            &[head],
+            &Part::new(sanitize::one_line(&task.title), Tone::Normal),
+            &[],
+        ));
+        lines.extend(task.attempts.iter().flat_map(|attempt| told_attempt(attempt, layout)));
         let kept = summary.kept.iter().filter(|kept| kept.task == task.id);
         for kept in kept {
-            let reference = clean::one_line(&kept.reference);
-            let reference = story::kept(&reference, kept.files);
+            let reference = sanitize::one_line(&kept.reference);
+            let reference = timeline::kept(&reference, kept.files);
             let text = format!("what attempt {} left is kept: {reference}", kept.attempt);
-            lines.extend(page.wrapped(4, &text, Tone::Dim));
+            lines.extend(layout.wrapped(4, &text, Tone::Dim));
         }
     }
     lines
@@ -173,11 +177,11 @@ fn is_stuck(task: &TaskSummary) -> bool {
 
 /// How long something took, if anybody has said.
 fn took(millis: u64) -> Option<String> {
-    (millis > 0).then(|| units::millis(millis))
+    (millis > 0).then(|| numbers::millis(millis))
 }
 
 /// An attempt with its verdict, and the reasons below.
-pub(crate) fn told_attempt(attempt: &Attempt, page: Page) -> Vec<String> {
+pub(crate) fn told_attempt(attempt: &Attempt, layout: Layout) -> Vec<String> {
     let (word, tone) = match attempt.result {
         AttemptResult::Open => ("no verdict yet", Tone::Wary),
         AttemptResult::Passed if attempt.unverified => ("passed, unverified", Tone::Wary),
@@ -189,24 +193,24 @@ pub(crate) fn told_attempt(attempt: &Attempt, page: Page) -> Vec<String> {
     let head = [Part::new(format!("  attempt {}  ", attempt.number), Tone::Dim)];
     let mut facts: Vec<Part> =
         took(attempt.millis).into_iter().map(|time| Part::new(time, Tone::Dim)).collect();
-    let agents = clean::one_line(&attempt.agents.join(", "));
+    let agents = sanitize::one_line(&attempt.agents.join(", "));
     facts.extend((!agents.is_empty()).then(|| Part::new(agents, Tone::Dim)));
-    let commit = attempt.commit.as_deref().map(|id| clean::one_line(&units::commit(id)));
+    let commit = attempt.commit.as_deref().map(|id| sanitize::one_line(&numbers::commit(id)));
     facts.extend(commit.map(|id| Part::new(id, Tone::Dim)));
-    facts.extend(units::spent(attempt.spent).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
-    let mut lines = vec![page.row(&head, &Part::new(word, tone), &facts)];
+    facts.extend(numbers::spent(attempt.spent).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
+    let mut lines = vec![layout.row(&head, &Part::new(word, tone), &facts)];
     for reason in &attempt.reasons {
-        lines.extend(page.wrapped(4, &clean::one_line(reason), Tone::Normal));
+        lines.extend(layout.wrapped(4, &sanitize::one_line(reason), Tone::Normal));
     }
     for reason in &attempt.sent_back {
-        let text = format!("sent back: {}", clean::one_line(reason));
-        lines.extend(page.wrapped(4, &text, Tone::Dim));
+        let text = format!("sent back: {}", sanitize::one_line(reason));
+        lines.extend(layout.wrapped(4, &text, Tone::Dim));
     }
     lines
 }
 
 /// The sums, one below the other.
-fn totals(summary: &Summary, page: Page) -> Vec<String> {
+fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
     if summary.attempts == 0 {
         return Vec::new();
     }
@@ -218,7 +222,7 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
     };
     rows.push(("attempts", format!("{}{commits}", summary.attempts), Tone::Normal));
     rows.push(("time", time(summary), Tone::Normal));
-    let spent = units::spent(summary.spent);
+    let spent = numbers::spent(summary.spent);
     if !spent.is_empty() {
         let about = if summary.spent.estimated { " (in part an estimate)" } else { "" };
         rows.push(("used", format!("{}{about}", spent.join(", ")), Tone::Normal));
@@ -231,7 +235,7 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
             times => format!("{times} times"),
         };
         let text =
-            format!("{times}, {} in all; {}", units::millis(millis), why.unwrap_or_default());
+            format!("{times}, {} in all; {}", numbers::millis(millis), why.unwrap_or_default());
         rows.push(("waited", text, Tone::Normal));
     }
     for change in &summary.agent_changes {
@@ -271,27 +275,27 @@ fn totals(summary: &Summary, page: Page) -> Vec<String> {
         let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));
         rows.push(("unverified", text, Tone::Wary));
     }
-    rows.iter().flat_map(|(label, text, tone)| row(label, text, *tone, page)).collect()
+    rows.iter().flat_map(|(label, text, tone)| row(label, text, *tone, layout)).collect()
 }
 
 /// A label and a text, which goes on below itself.
-fn row(label: &str, text: &str, tone: Tone, page: Page) -> Vec<String> {
+fn row(label: &str, text: &str, tone: Tone, layout: Layout) -> Vec<String> {
     const LABEL: usize = 12;
-    let mut lines = page.wrapped(LABEL, &clean::one_line(text), tone);
+    let mut lines = layout.wrapped(LABEL, &sanitize::one_line(text), tone);
     if let Some(first) = lines.first_mut() {
-        let label = page.paint(&pad(label, LABEL), Tone::Dim);
+        let label = layout.paint(&pad(label, LABEL), Tone::Dim);
         first.replace_range(..LABEL, &label);
     }
     lines
 }
 
 fn time(summary: &Summary) -> String {
-    let worked = format!("{} of work", units::millis(summary.millis));
+    let worked = format!("{} of work", numbers::millis(summary.millis));
     let moment = |at: &Option<String>| at.as_deref()?.parse::<Timestamp>().ok();
     match (moment(&summary.since), moment(&summary.until)) {
         (Some(since), Some(until)) => {
             let whole = Duration::try_from(until.duration_since(since)).unwrap_or_default();
-            format!("{worked}, {} from the first start to the last word", units::duration(whole))
+            format!("{worked}, {} from the first start to the last word", numbers::duration(whole))
         }
         _ => worked,
     }

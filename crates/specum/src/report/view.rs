@@ -9,9 +9,9 @@ use specum_core::agent::{Sign, Usage};
 use specum_core::event::RunEvent;
 use specum_core::tasks::TaskKey;
 
-use super::clean;
-use super::page::{Page, Part, Tone, columns, fit};
-use super::units;
+use super::layout::{Layout, Part, Tone, columns, fit};
+use super::numbers;
+use super::sanitize;
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// How long a picture of the spinner stands.
@@ -26,7 +26,7 @@ fn roughly(left: Duration) -> String {
         0..55 => "less than 1 min".into(),
         seconds => {
             let minutes = Duration::from_secs(seconds.next_multiple_of(60));
-            format!("about {}", units::duration(minutes))
+            format!("about {}", numbers::duration(minutes))
         }
     }
 }
@@ -74,7 +74,7 @@ struct Waiting {
 
 impl View {
     /// Takes an event in, and gives the lines that are to stay.
-    pub(super) fn take(&mut self, event: &RunEvent, now: Duration, page: Page) -> Vec<String> {
+    pub(super) fn take(&mut self, event: &RunEvent, now: Duration, layout: Layout) -> Vec<String> {
         match event {
             RunEvent::RunStarted { total, done, .. } => {
                 (self.total, self.done, self.began) = (*total, *done, now);
@@ -90,7 +90,7 @@ impl View {
                 }
             }
             RunEvent::Checking { task, command, integrated } => {
-                let what = command.as_deref().map_or("no command".into(), clean::one_line);
+                let what = command.as_deref().map_or("no command".into(), sanitize::one_line);
                 let where_ =
                     if *integrated { "checking on top of the others: " } else { "checking: " };
                 if let Some(running) = self.find(task) {
@@ -111,8 +111,8 @@ impl View {
             RunEvent::Waiting { agent, why, millis } => {
                 self.stop_waiting(now);
                 self.waiting = Some(Waiting {
-                    agent: clean::one_line(agent),
-                    why: clean::one_line(why),
+                    agent: sanitize::one_line(agent),
+                    why: sanitize::one_line(why),
                     since: now,
                     until: now.saturating_add(Duration::from_millis(*millis)),
                 });
@@ -122,44 +122,45 @@ impl View {
             | RunEvent::Warning { .. }
             | RunEvent::RunEnded { .. } => {}
         }
-        lasting(event, page)
+        lasting(event, layout)
     }
 
     /// The lines that are drawn anew again and again, at most `rows` of them.
-    pub(super) fn lines(&self, now: Duration, page: Page, rows: usize) -> Vec<String> {
+    pub(super) fn lines(&self, now: Duration, layout: Layout, rows: usize) -> Vec<String> {
         if self.total == 0 {
             return Vec::new();
         }
         // The overall bar, a wait, and how many tasks are not shown.
         let room = rows.saturating_sub(3).max(1);
         let shown = self.running.iter().take(room);
-        let mut lines: Vec<String> = shown.map(|task| task.line(now, page)).collect();
+        let mut lines: Vec<String> = shown.map(|task| task.line(now, layout)).collect();
         if let Some(more) = self.running.len().checked_sub(room).filter(|more| *more > 0) {
-            lines.push(page.line(&[Part::new(format!("  and {more} more"), Tone::Dim)]));
+            lines.push(layout.line(&[Part::new(format!("  and {more} more"), Tone::Dim)]));
         }
-        lines.extend(self.waiting.as_ref().map(|waiting| waiting.line(now, page)));
-        lines.push(self.overall(now, page));
+        lines.extend(self.waiting.as_ref().map(|waiting| waiting.line(now, layout)));
+        lines.push(self.overall(now, layout));
         lines
     }
 
     /// `12/40 ━━━━────  1:02:03  about 2 h left  1.2M tok  $3.20`
-    fn overall(&self, now: Duration, page: Page) -> String {
+    fn overall(&self, now: Duration, layout: Layout) -> String {
         let head = format!("{}/{} ", self.done, self.total);
-        let mut facts = vec![Part::new(units::clock(now.saturating_sub(self.began)), Tone::Normal)];
+        let mut facts =
+            vec![Part::new(numbers::clock(now.saturating_sub(self.began)), Tone::Normal)];
         if let Some(left) = self.estimate(now) {
             facts.push(Part::new(format!("{} left", roughly(left)), Tone::Dim));
         }
         let all = self.running.iter().fold(self.used, |sum, task| plus(sum, task.usage));
         facts.extend(usage_facts(all));
         let taken: usize = facts.iter().map(|fact| columns(&fact.text) + 2).sum();
-        let room = page.width.saturating_sub(columns(&head) + taken).clamp(8, 30);
+        let room = layout.width.saturating_sub(columns(&head) + taken).clamp(8, 30);
         let full = (self.done.min(self.total) * room).checked_div(self.total).unwrap_or(0);
         let head = [
             Part::new(head, Tone::Strong),
             Part::new("━".repeat(full), Tone::Good),
             Part::new("─".repeat(room - full), Tone::Dim),
         ];
-        page.row(&head, &Part::new("", Tone::Normal), &facts)
+        layout.row(&head, &Part::new("", Tone::Normal), &facts)
     }
 
     /// How long the open tasks will take if they take as long as those before.
@@ -197,9 +198,9 @@ impl Running {
     fn new(task: &TaskKey, agent: Option<&str>, now: Duration) -> Running {
         Running {
             key: task.id.clone(),
-            id: clean::one_line(&task.id),
-            title: clean::one_line(&task.title),
-            agent: agent.map(clean::one_line),
+            id: sanitize::one_line(&task.id),
+            title: sanitize::one_line(&task.title),
+            agent: agent.map(sanitize::one_line),
             since: now,
             usage: Usage::default(),
             words: String::new(),
@@ -210,42 +211,43 @@ impl Running {
     fn take(&mut self, sign: &Sign) {
         match sign {
             Sign::Text { text } => {
-                self.words = clean::last_line(text);
+                self.words = sanitize::last_line(text);
                 self.doing = None;
             }
-            Sign::Tool { name } => self.doing = Some((clean::one_line(name), Tone::Normal)),
+            Sign::Tool { name } => self.doing = Some((sanitize::one_line(name), Tone::Normal)),
             Sign::ToolEnded => self.doing = None,
             Sign::Used(usage) => self.usage = *usage,
             Sign::Retrying { why } => {
-                let why = format!("waits: {}", clean::one_line(why));
+                let why = format!("waits: {}", sanitize::one_line(why));
                 self.doing = Some((why, Tone::Wary));
             }
         }
     }
 
-    fn line(&self, now: Duration, page: Page) -> String {
+    fn line(&self, now: Duration, layout: Layout) -> String {
         let frame = usize::try_from(now.as_millis() / FRAME % SPINNER.len() as u128).unwrap_or(0);
         let mut head = vec![
             Part::new(format!("{} ", SPINNER[frame]), Tone::Good),
             Part::new(format!("{} ", fit(&self.id, 12)), Tone::Strong),
         ];
-        let mut facts = vec![Part::new(units::clock(now.saturating_sub(self.since)), Tone::Normal)];
+        let mut facts =
+            vec![Part::new(numbers::clock(now.saturating_sub(self.since)), Tone::Normal)];
         facts.extend(usage_facts(self.usage));
         let does = match &self.doing {
             Some((doing, tone)) => Part::new(doing.clone(), *tone),
             None => Part::new(self.words.clone(), Tone::Dim),
         };
-        if page.width < ROOM_FOR_BOTH {
+        if layout.width < ROOM_FOR_BOTH {
             // The id says which task it is; what happens is the news.
             let body = if does.text.is_empty() { self.title_part() } else { does };
-            return page.spread(&head, &body, &facts);
+            return layout.spread(&head, &body, &facts);
         }
-        let title = fit(&self.title, page.width * 2 / 5);
+        let title = fit(&self.title, layout.width * 2 / 5);
         head.push(Part::new(format!("{title}  "), Tone::Normal));
         head.extend(
             self.agent.iter().map(|name| Part::new(format!("{}  ", fit(name, 12)), Tone::Dim)),
         );
-        page.spread(&head, &does, &facts)
+        layout.spread(&head, &does, &facts)
     }
 
     fn title_part(&self) -> Part {
@@ -254,16 +256,16 @@ impl Running {
 }
 
 impl Waiting {
-    fn line(&self, now: Duration, page: Page) -> String {
-        let left = units::clock(self.until.saturating_sub(now));
+    fn line(&self, now: Duration, layout: Layout) -> String {
+        let left = numbers::clock(self.until.saturating_sub(now));
         let head = Part::new(format!("◷ {left} until {} may work: ", self.agent), Tone::Wary);
-        page.row(&[head], &Part::new(self.why.clone(), Tone::Dim), &[])
+        layout.row(&[head], &Part::new(self.why.clone(), Tone::Dim), &[])
     }
 }
 
 fn usage_facts(usage: Usage) -> Vec<Part> {
-    let counted = (usage.tokens > 0).then(|| format!("{} tok", units::tokens(usage.tokens)));
-    let facts = counted.into_iter().chain(usage.cost.map(units::dollars));
+    let counted = (usage.tokens > 0).then(|| format!("{} tok", numbers::tokens(usage.tokens)));
+    let facts = counted.into_iter().chain(usage.cost.map(numbers::dollars));
     facts.map(|fact| Part::new(fact, Tone::Dim)).collect()
 }
 
@@ -276,60 +278,60 @@ fn plus(one: Usage, two: Usage) -> Usage {
 }
 
 /// The lines of an event that stay on the screen.
-fn lasting(event: &RunEvent, page: Page) -> Vec<String> {
+fn lasting(event: &RunEvent, layout: Layout) -> Vec<String> {
     match event {
         RunEvent::RunStarted { spec, total, done, agents, jobs } => {
             let mut facts = vec![Part::new(format!("{done} of {total} done"), Tone::Normal)];
-            let agents: Vec<String> = agents.iter().map(|name| clean::one_line(name)).collect();
+            let agents: Vec<String> = agents.iter().map(|name| sanitize::one_line(name)).collect();
             facts.push(Part::new(agents.join(", "), Tone::Dim));
             facts.extend((*jobs > 1).then(|| Part::new(format!("{jobs} at once"), Tone::Dim)));
-            vec![page.row(&[], &Part::new(clean::one_line(spec), Tone::Strong), &facts)]
+            vec![layout.row(&[], &Part::new(sanitize::one_line(spec), Tone::Strong), &facts)]
         }
         RunEvent::Passed { task, attempt, commit, unverified, millis, usage, .. } => {
             let mut facts = Vec::new();
             facts.extend(unverified.then(|| Part::new("unverified", Tone::Wary)));
             facts
                 .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
-            facts.push(Part::new(units::millis(*millis), Tone::Dim));
-            let commit = commit.as_deref().map(|id| clean::one_line(&units::commit(id)));
+            facts.push(Part::new(numbers::millis(*millis), Tone::Dim));
+            let commit = commit.as_deref().map(|id| sanitize::one_line(&numbers::commit(id)));
             facts.extend(commit.map(|id| Part::new(id, Tone::Dim)));
             facts.extend(usage.map(usage_facts).unwrap_or_default());
-            vec![title_row(page, ("✓", Tone::Good), task, &facts)]
+            vec![title_row(layout, ("✓", Tone::Good), task, &facts)]
         }
         RunEvent::Failed { task, attempt, reasons, millis, usage, .. } => {
             let mut facts = vec![Part::new(format!("attempt {attempt}"), Tone::Dim)];
-            facts.push(Part::new(units::millis(*millis), Tone::Dim));
+            facts.push(Part::new(numbers::millis(*millis), Tone::Dim));
             facts.extend(usage.map(usage_facts).unwrap_or_default());
-            let row = title_row(page, ("✗", Tone::Bad), task, &facts);
-            [row].into_iter().chain(reason_lines(page, reasons)).collect()
+            let row = title_row(layout, ("✗", Tone::Bad), task, &facts);
+            [row].into_iter().chain(reason_lines(layout, reasons)).collect()
         }
         RunEvent::SetAside { task, attempt, reasons } => {
             let mut facts = vec![Part::new("set aside", Tone::Wary)];
             facts.push(Part::new("runs again alone", Tone::Dim));
             facts
                 .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
-            let row = title_row(page, ("↻", Tone::Wary), task, &facts);
-            [row].into_iter().chain(reason_lines(page, reasons)).collect()
+            let row = title_row(layout, ("↻", Tone::Wary), task, &facts);
+            [row].into_iter().chain(reason_lines(layout, reasons)).collect()
         }
         RunEvent::Waits { task, question, kept, .. } => {
             let facts = [Part::new("waits for you", Tone::Wary)];
-            let row = title_row(page, ("?", Tone::Wary), task, &facts);
+            let row = title_row(layout, ("?", Tone::Wary), task, &facts);
             let kept = kept.as_ref().map(|at| format!("its work is kept: {at}"));
             let reasons: Vec<String> = [question.clone()].into_iter().chain(kept).collect();
-            [row].into_iter().chain(reason_lines(page, &reasons)).collect()
+            [row].into_iter().chain(reason_lines(layout, &reasons)).collect()
         }
         RunEvent::FixAdded { task, fix } => {
-            let head = Part::new(format!("+ {} ", clean::one_line(fix)), Tone::Wary);
-            let body = format!("is to mend {}", clean::one_line(&task.id));
-            vec![page.row(&[head], &Part::new(body, Tone::Normal), &[])]
+            let head = Part::new(format!("+ {} ", sanitize::one_line(fix)), Tone::Wary);
+            let body = format!("is to fix {}", sanitize::one_line(&task.id));
+            vec![layout.row(&[head], &Part::new(body, Tone::Normal), &[])]
         }
         RunEvent::AgentChanged { from, to, why } => {
-            let (from, to) = (clean::one_line(from), clean::one_line(to));
+            let (from, to) = (sanitize::one_line(from), sanitize::one_line(to));
             let head = Part::new(format!("→ {to} takes over from {from}: "), Tone::Wary);
-            vec![page.row(&[head], &Part::new(clean::one_line(why), Tone::Normal), &[])]
+            vec![layout.row(&[head], &Part::new(sanitize::one_line(why), Tone::Normal), &[])]
         }
         RunEvent::Warning { text } => {
-            page.wrapped(0, &format!("! {}", clean::one_line(text)), Tone::Wary)
+            layout.wrapped(0, &format!("! {}", sanitize::one_line(text)), Tone::Wary)
         }
         RunEvent::GroupStarted { .. }
         | RunEvent::AttemptStarted { .. }
@@ -340,12 +342,12 @@ fn lasting(event: &RunEvent, page: Page) -> Vec<String> {
     }
 }
 
-fn title_row(page: Page, (sign, tone): (&str, Tone), task: &TaskKey, facts: &[Part]) -> String {
-    let id = fit(&clean::one_line(task.shown()), 12);
+fn title_row(layout: Layout, (sign, tone): (&str, Tone), task: &TaskKey, facts: &[Part]) -> String {
+    let id = fit(&sanitize::one_line(task.shown()), 12);
     let head = [Part::new(format!("{sign} "), tone), Part::new(format!("{id} "), Tone::Strong)];
-    page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), facts)
+    layout.row(&head, &Part::new(sanitize::one_line(&task.title), Tone::Normal), facts)
 }
 
-fn reason_lines(page: Page, reasons: &[String]) -> Vec<String> {
-    reasons.iter().flat_map(|why| page.wrapped(4, &clean::one_line(why), Tone::Dim)).collect()
+fn reason_lines(layout: Layout, reasons: &[String]) -> Vec<String> {
+    reasons.iter().flat_map(|why| layout.wrapped(4, &sanitize::one_line(why), Tone::Dim)).collect()
 }

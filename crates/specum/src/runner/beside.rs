@@ -18,11 +18,11 @@ use specum_core::digest::Digest;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
-use super::executor::{Executor, Place, Worked};
+use super::executor::{AgentWork, Executor, WorkSite};
 use super::{RunError, recover};
-use crate::attempt::{self, AttemptError, By, History, Opened, Workspace};
+use crate::attempt::{self, Attempt, AttemptError, By, History, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
@@ -51,7 +51,7 @@ pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
 }
 
 /// A spec whose folder was moved since a run of it was killed.
-pub(super) struct Moved {
+pub(super) struct MovedProject {
     /// Where it was.
     pub(super) place: PathBuf,
     /// Where the worktrees of that time may lie.
@@ -60,7 +60,7 @@ pub(super) struct Moved {
 
 /// Where a spec of this name was that is there no more. It need not be this one:
 /// only worktrees of this repository are.
-pub(super) fn moved(spec: &Spec) -> Vec<Moved> {
+pub(super) fn moved(spec: &Spec) -> Vec<MovedProject> {
     let Some(own) = worktrees_dir(spec) else { return Vec::new() };
     let same_name = format!("{}-", logs::plain(&spec.name));
     let entries = own.parent().and_then(|all| fs::read_dir(all).ok()).into_iter().flatten();
@@ -73,7 +73,7 @@ pub(super) fn moved(spec: &Spec) -> Vec<Moved> {
         .filter_map(|worktrees| {
             let place = files::read(&note_of(&worktrees), MAX_PLACE).ok()?;
             let place = PathBuf::from(os::text(&place));
-            (!place.exists()).then_some(Moved { place, worktrees })
+            (!place.exists()).then_some(MovedProject { place, worktrees })
         })
         .collect()
 }
@@ -86,7 +86,7 @@ pub(super) fn note_of(worktrees: &Path) -> PathBuf {
 }
 
 /// The name of the directory in which an attempt is worked.
-pub(super) fn worktree_name(opened: &Opened) -> String {
+pub(super) fn worktree_name(opened: &Attempt) -> String {
     format!("{}-{}", logs::plain(&opened.key.id), opened.attempt)
 }
 
@@ -151,7 +151,7 @@ enum Beside {
 
 impl Executor<'_> {
     /// Works a group. An outcome ends the run.
-    pub(super) fn work_group(&self, group: &[Opened]) -> Result<Option<Outcome>, RunError> {
+    pub(super) fn work_group(&self, group: &[Attempt]) -> Result<Option<Outcome>, RunError> {
         if let [_, _, ..] = group {
             let tasks = group.iter().map(|opened| opened.key.clone()).collect();
             self.tell(RunEvent::GroupStarted { tasks });
@@ -193,7 +193,7 @@ impl Executor<'_> {
     fn work_beside(
         &self,
         slot: usize,
-        opened: &Opened,
+        opened: &Attempt,
         began: Instant,
     ) -> Result<Beside, RunError> {
         let journal = self.workspace.store.read_journal()?;
@@ -222,40 +222,40 @@ impl Executor<'_> {
     }
 
     /// A worktree for an attempt; none if everybody stops.
-    fn prepare(&self, opened: &Opened) -> Result<Option<Tree>, RunError> {
-        let worktree = Tree::add(self.workspace, opened)?;
+    fn prepare(&self, opened: &Attempt) -> Result<Option<Worktree>, RunError> {
+        let worktree = Worktree::add(self.workspace, opened)?;
         let Some(setup) = &self.options.worktree_setup else { return Ok(Some(worktree)) };
         let project = (PROJECT, self.workspace.spec.root.as_os_str());
         let run = process::shell_with(setup, &worktree.root, SETUP_LIMIT, &[project]);
         if self.stop.get().is_some() {
             return Ok(None);
         }
-        if run.ended == Ended::Code(0) {
+        if run.ended == ProcessEnd::Code(0) {
             return Ok(Some(worktree.once_prepared()?));
         }
         worktree.remove(self.workspace)?;
         let output = String::from_utf8_lossy(&run.output).into_owned();
         let how = match run.ended {
-            Ended::Code(code) => format!("code {code}"),
-            Ended::Signal(signal) => format!("signal {signal}"),
-            Ended::TimedOut(seconds) => format!("not done within {seconds} s"),
-            Ended::NotStarted(why) => why,
+            ProcessEnd::Code(code) => format!("code {code}"),
+            ProcessEnd::Signal(signal) => format!("signal {signal}"),
+            ProcessEnd::TimedOut(seconds) => format!("not done within {seconds} s"),
+            ProcessEnd::NotStarted(why) => why,
         };
         Err(RunError::Setup { how, output: line::tail(&output, 4096).to_owned() })
     }
 
     fn work_in(
         &self,
-        worktree: &Tree,
+        worktree: &Worktree,
         slot: usize,
-        opened: &Opened,
+        opened: &Attempt,
         began: Instant,
     ) -> Result<Beside, RunError> {
-        let place = Place { slot, root: &worktree.root, beside: true, shown: None };
+        let place = WorkSite { slot, root: &worktree.root, beside: true, shown: None };
         let (report, failed) = match self.run_agent(opened, &place)? {
-            Worked::Answered(report) => (report, None),
-            Worked::Stopped => return Ok(Beside::Stopped),
-            Worked::Failed(report, trouble, outcome) => (report, Some((trouble, outcome))),
+            AgentWork::Answered(report) => (report, None),
+            AgentWork::Stopped => return Ok(Beside::Stopped),
+            AgentWork::Failed(report, trouble, outcome) => (report, Some((trouble, outcome))),
         };
         if !worktree.is_there() {
             // Not asked git about: it would look for another repository above.
@@ -302,8 +302,8 @@ impl Executor<'_> {
     /// Keeps what has passed until it is in.
     fn keep_work(
         &self,
-        worktree: &Tree,
-        opened: &Opened,
+        worktree: &Worktree,
+        opened: &Attempt,
         report: &Report,
         changed: &[String],
     ) -> Result<String, RunError> {
@@ -323,7 +323,7 @@ impl Executor<'_> {
     /// Puts the work of one task on top of the others'.
     fn bring_in(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         ended: Beside,
         began: Instant,
     ) -> Result<Option<Outcome>, RunError> {
@@ -394,7 +394,7 @@ impl Executor<'_> {
 
     fn set_aside(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         reason: String,
         shown: &str,
         began: Instant,
@@ -408,7 +408,7 @@ impl Executor<'_> {
 }
 
 /// A worktree with what it was made from.
-struct Tree {
+struct Worktree {
     git: Git,
     /// The project's root in it.
     root: PathBuf,
@@ -419,8 +419,8 @@ struct Tree {
     prepared: Vec<(String, Option<String>)>,
 }
 
-impl Tree {
-    fn add(workspace: &Workspace, opened: &Opened) -> Result<Tree, RunError> {
+impl Worktree {
+    fn add(workspace: &Workspace, opened: &Attempt) -> Result<Worktree, RunError> {
         let spec = &workspace.spec;
         let git = workspace.repository()?;
         let no_home = || GitError::Said {
@@ -441,7 +441,7 @@ impl Tree {
         let base = opened.base().ok_or_else(no_base)?.to_owned();
         let git = git.add_worktree(&path, &base)?;
         let below = spec.root.strip_prefix(&workspace.repository()?.root).unwrap_or(Path::new(""));
-        let tree = Tree { root: path.join(below), git, base, prepared: Vec::new() };
+        let tree = Worktree { root: path.join(below), git, base, prepared: Vec::new() };
         tree.copy_plan(spec)?;
         Ok(tree)
     }
@@ -463,7 +463,7 @@ impl Tree {
         Ok(())
     }
 
-    fn once_prepared(mut self) -> Result<Tree, RunError> {
+    fn once_prepared(mut self) -> Result<Worktree, RunError> {
         let changed = self.git.changed()?.into_iter();
         let with_content = |path: String| {
             let content = content(&self.git.file(&path));
@@ -488,7 +488,7 @@ impl Tree {
     }
 
     /// The notes of its executor go where they are merged from.
-    fn bring_notes(&self, workspace: &Workspace, opened: &Opened) -> Result<(), RunError> {
+    fn bring_notes(&self, workspace: &Workspace, opened: &Attempt) -> Result<(), RunError> {
         let spec = &workspace.spec;
         let Ok(below) = spec.dir.strip_prefix(&spec.root) else { return Ok(()) };
         workspace.bring_notes(opened, &self.root.join(below))?;

@@ -20,7 +20,8 @@ use specum_core::machine::{self, Event};
 use specum_core::run::{Choice, Millis, Run, Slot, WaitClock};
 
 use super::{
-    Ended, Launch, Message, Next, Options, RunError, Stop, WAITING_MESSAGES, Worked, millis_since,
+    AfterExit, AgentExit, Launch, Message, Options, RunError, RunResult, Stop, WAITING_MESSAGES,
+    millis_since,
 };
 use crate::attempt::Workspace;
 use crate::clock;
@@ -63,12 +64,12 @@ pub(super) struct Dispatcher<'a> {
     /// Who was started last.
     last: Option<usize>,
     /// The state file as we saw it last, if we have looked.
-    seen: Option<Option<Seen>>,
+    seen: Option<Option<FileVersion>>,
 }
 
 /// Tells one version of a file from another: every write is a rename.
 #[derive(PartialEq, Eq)]
-struct Seen {
+struct FileVersion {
     modified: Option<SystemTime>,
     identity: u64,
 }
@@ -104,7 +105,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Serves the executor until it has ended.
-    pub(super) fn dispatch(mut self, messages: &Receiver<Message>) -> Worked {
+    pub(super) fn dispatch(mut self, messages: &Receiver<Message>) -> RunResult {
         let mut failure = None;
         let outcome = 'serving: loop {
             let first = match messages.recv_timeout(TICK) {
@@ -128,7 +129,7 @@ impl<'a> Dispatcher<'a> {
                 self.stop.set(Outcome::Interrupted);
             }
         };
-        Worked { outcome, uncharged: self.now() - self.charged_until }
+        RunResult { outcome, uncharged: self.now() - self.charged_until }
     }
 
     fn now(&self) -> Millis {
@@ -210,9 +211,10 @@ impl<'a> Dispatcher<'a> {
     /// another terminal.
     fn look_at_state(&mut self) {
         let path = self.workspace.store.state_path();
-        let seen = fs::metadata(path)
-            .ok()
-            .map(|file| Seen { modified: file.modified().ok(), identity: os::identity(&file) });
+        let seen = fs::metadata(path).ok().map(|file| FileVersion {
+            modified: file.modified().ok(),
+            identity: os::identity(&file),
+        });
         if self.seen.as_ref() == Some(&seen) {
             return;
         }
@@ -310,7 +312,7 @@ impl<'a> Dispatcher<'a> {
         Ok(())
     }
 
-    fn ended(&mut self, mut ended: Ended) -> Result<(), RunError> {
+    fn ended(&mut self, mut ended: AgentExit) -> Result<(), RunError> {
         let now = self.waiting_now();
         self.running.remove(&ended.slot);
         if let Some(ours) = self.ended_by_us.remove(&ended.slot) {
@@ -325,14 +327,14 @@ impl<'a> Dispatcher<'a> {
         let reset = reset_of(ended.report.trouble.as_ref(), &local_now()).map(|wait| now + wait);
         let after = self.run.ended(ended.slot, &ended.report, ended.changed, reset, now);
         let next = match self.stop.get() {
-            Some(_) => Next::Stop,
-            None => Next::After(after),
+            Some(_) => AfterExit::Stop,
+            None => AfterExit::After(after),
         };
         let _ = ended.reply.send(next);
         Ok(())
     }
 
-    fn charge(&mut self, ended: &Ended) -> Result<(), RunError> {
+    fn charge(&mut self, ended: &AgentExit) -> Result<(), RunError> {
         let agent = &self.options.agents[ended.agent];
         let so_far = self.run.used_by(ended.slot);
         let never_worked = matches!(

@@ -16,15 +16,15 @@ use specum_core::machine::Due;
 use specum_core::prompt;
 use specum_core::run::{After, Slot};
 use specum_core::tasks;
-use specum_core::verify::{Ended as HowItEnded, Role};
+use specum_core::verify::{ProcessEnd, Role};
 
 use super::beside::changed_in;
-use super::{Ended, Launch, Message, Next, Options, RunError, Stop, millis_since};
-use crate::attempt::{self, AttemptError, By, Judged, Opened, Workspace};
+use super::{AfterExit, AgentExit, Launch, Message, Options, RunError, Stop, millis_since};
+use crate::attempt::{self, Attempt, AttemptError, By, Judgement, Workspace};
 use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
-use crate::process::{self, Handle, Log, Printed};
+use crate::process::{self, Chunk, Handle, Log};
 use crate::report::Outlet;
 
 /// How often a sign of life without a meaning is passed on.
@@ -44,7 +44,7 @@ pub(super) struct Executor<'a> {
 }
 
 /// What became of the agent of one attempt.
-pub(super) enum Worked {
+pub(super) enum AgentWork {
     /// It has answered.
     Answered(Report),
     /// It has failed, and with it the attempt; perhaps the run ends for it.
@@ -54,13 +54,13 @@ pub(super) enum Worked {
 }
 
 /// Where an attempt is worked.
-pub(super) struct Place<'p> {
+pub(super) struct WorkSite<'p> {
     pub(super) slot: Slot,
     /// The project's root there.
     pub(super) root: &'p Path,
     /// Whether it is a worktree beside the user's tree.
     pub(super) beside: bool,
-    /// What specum's own check has shown, for whoever is to mend it.
+    /// What specum's own check has shown, for whoever is to fix it.
     pub(super) shown: Option<(String, String)>,
 }
 
@@ -81,9 +81,9 @@ impl Executor<'_> {
             let next = self.workspace.open()?;
             self.tell_news();
             let opened = match next {
-                attempt::Next::Work(opened) => opened,
-                attempt::Next::Complete => return Ok(Outcome::Complete),
-                attempt::Next::Wait(due) => return Ok(waits(&due)),
+                attempt::NextWork::Work(opened) => opened,
+                attempt::NextWork::Complete => return Ok(Outcome::Complete),
+                attempt::NextWork::Wait(due) => return Ok(waits(&due)),
             };
             // A batch may have been begun by somebody who had more at once, or
             // who needed no commit to begin from.
@@ -114,28 +114,29 @@ impl Executor<'_> {
     }
 
     /// Works one task in the user's tree. An outcome ends the run.
-    fn work_alone(&self, opened: &Opened) -> Result<Option<Outcome>, RunError> {
+    fn work_alone(&self, opened: &Attempt) -> Result<Option<Outcome>, RunError> {
         let began = Instant::now();
         let mut shown = None;
         if opened.role == Role::QaEngineer && self.workspace.has_never_failed(opened)? {
             // A check costs nothing; only what it finds does.
             match self.check_alone(opened, began)? {
-                Checked::Done => return Ok(None),
-                Checked::Stopped => return Ok(self.stop.get()),
-                Checked::Failed(why) => shown = why,
+                CheckAlone::Done => return Ok(None),
+                CheckAlone::Stopped => return Ok(self.stop.get()),
+                CheckAlone::Failed(why) => shown = why,
             }
         }
         let root = &self.workspace.spec.root;
-        let report = match self.run_agent(opened, &Place { slot: 0, root, beside: false, shown })? {
-            Worked::Answered(report) => report,
-            Worked::Stopped => return Ok(self.stop.get()),
-            Worked::Failed(report, trouble, outcome) => {
-                let left = self.workspace.changed_now(opened)?;
-                let judged = self.workspace.give_up_on(opened, &trouble, left)?;
-                self.tell_verdict(&judged, began, &report);
-                return Ok(outcome);
-            }
-        };
+        let report =
+            match self.run_agent(opened, &WorkSite { slot: 0, root, beside: false, shown })? {
+                AgentWork::Answered(report) => report,
+                AgentWork::Stopped => return Ok(self.stop.get()),
+                AgentWork::Failed(report, trouble, outcome) => {
+                    let left = self.workspace.changed_now(opened)?;
+                    let judged = self.workspace.give_up_on(opened, &trouble, left)?;
+                    self.tell_verdict(&judged, began, &report);
+                    return Ok(outcome);
+                }
+            };
         self.tell_check(opened, false);
         let found = self.workspace.examine(opened, &report.result, None)?;
         if let Some(outcome) = self.stop.get() {
@@ -147,46 +148,50 @@ impl Executor<'_> {
     }
 
     /// Runs the command of a `[VERIFY]` task.
-    fn check_alone(&self, opened: &Opened, began: Instant) -> Result<Checked, RunError> {
+    fn check_alone(&self, opened: &Attempt, began: Instant) -> Result<CheckAlone, RunError> {
         if self.workspace.commands_of(opened)?.is_empty() {
-            return Ok(Checked::Failed(None));
+            return Ok(CheckAlone::Failed(None));
         }
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         self.tell(RunEvent::AttemptStarted { task, attempt, agent: None, log: None });
         self.tell_check(opened, false);
         let found = self.workspace.examine(opened, opened.role.signal(), None)?;
         if self.stop.get().is_some() {
-            return Ok(Checked::Stopped);
+            return Ok(CheckAlone::Stopped);
         }
         if let Some(why) = found.failed_check() {
-            return Ok(Checked::Failed(Some(why)));
+            return Ok(CheckAlone::Failed(Some(why)));
         }
         let judged = self.workspace.conclude(opened, found, By::Run)?;
         self.tell_verdict(&judged, began, &Report::default());
-        Ok(Checked::Done)
+        Ok(CheckAlone::Done)
     }
 
     /// Has an agent work an attempt: as often as it takes for one to get to
     /// work at all.
-    pub(super) fn run_agent(&self, opened: &Opened, place: &Place<'_>) -> Result<Worked, RunError> {
+    pub(super) fn run_agent(
+        &self,
+        opened: &Attempt,
+        place: &WorkSite<'_>,
+    ) -> Result<AgentWork, RunError> {
         loop {
             let (reply, answer) = mpsc::channel();
             self.say(Message::WhoWorks(reply));
             let agent = match answer.recv() {
                 Ok(Launch::Use(agent)) => agent,
-                Ok(Launch::Stop) | Err(_) => return Ok(Worked::Stopped),
+                Ok(Launch::Stop) | Err(_) => return Ok(AgentWork::Stopped),
             };
             let (next, report) = self.start_agent(opened, place, agent)?;
             match next {
-                Next::Stop => return Ok(Worked::Stopped),
-                Next::After(After::Judge) => return Ok(Worked::Answered(report)),
-                Next::After(After::Fail(trouble)) => {
-                    return Ok(Worked::Failed(report, trouble, None));
+                AfterExit::Stop => return Ok(AgentWork::Stopped),
+                AfterExit::After(After::Judge) => return Ok(AgentWork::Answered(report)),
+                AfterExit::After(After::Fail(trouble)) => {
+                    return Ok(AgentWork::Failed(report, trouble, None));
                 }
-                Next::After(After::Stop(trouble, outcome)) => {
-                    return Ok(Worked::Failed(report, trouble, Some(outcome)));
+                AfterExit::After(After::Stop(trouble, outcome)) => {
+                    return Ok(AgentWork::Failed(report, trouble, Some(outcome)));
                 }
-                Next::After(After::Again) => {}
+                AfterExit::After(After::Again) => {}
             }
         }
     }
@@ -194,10 +199,10 @@ impl Executor<'_> {
     /// Starts an agent and waits for its end.
     fn start_agent(
         &self,
-        opened: &Opened,
-        place: &Place<'_>,
+        opened: &Attempt,
+        place: &WorkSite<'_>,
         index: usize,
-    ) -> Result<(Next, Report), RunError> {
+    ) -> Result<(AfterExit, Report), RunError> {
         let agent = self.options.agents[index].as_ref();
         let (task, attempt, slot) = (opened.key.clone(), opened.attempt, place.slot);
         let spec = &self.workspace.spec;
@@ -227,7 +232,7 @@ impl Executor<'_> {
             && self.stop.get().is_none()
             && self.has_changes(opened, place)?;
         let (reply, answer) = mpsc::channel();
-        self.say(Message::Ended(Box::new(Ended {
+        self.say(Message::Ended(Box::new(AgentExit {
             slot,
             opened: opened.clone(),
             agent: index,
@@ -237,12 +242,12 @@ impl Executor<'_> {
             log: log_path,
             reply,
         })));
-        Ok((answer.recv().unwrap_or(Next::Stop), report))
+        Ok((answer.recv().unwrap_or(AfterExit::Stop), report))
     }
 
     /// Notices, before git is called again, that an agent has changed what git
     /// starts: the run pauses, unless the settings accept it.
-    fn look_at_programs(&self, opened: &Opened) -> Result<(), RunError> {
+    fn look_at_programs(&self, opened: &Attempt) -> Result<(), RunError> {
         let Ok(git) = &self.workspace.git else { return Ok(()) };
         let mut known = self.programs.lock().expect("no holder panics");
         let now = git.programs(Some(&known))?;
@@ -266,7 +271,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    fn has_changes(&self, opened: &Opened, place: &Place<'_>) -> Result<bool, RunError> {
+    fn has_changes(&self, opened: &Attempt, place: &WorkSite<'_>) -> Result<bool, RunError> {
         if !place.beside {
             return Ok(!self.workspace.changed_now(opened)?.is_empty());
         }
@@ -278,11 +283,11 @@ impl Executor<'_> {
 
     fn command(
         &self,
-        opened: &Opened,
-        place: &Place<'_>,
+        opened: &Attempt,
+        place: &WorkSite<'_>,
         agent: &dyn Agent,
     ) -> Result<(Command, Vec<u8>), RunError> {
-        let at = if place.beside { brief::Place::Beside } else { brief::Place::Alone };
+        let at = if place.beside { brief::WorkPlace::Beside } else { brief::WorkPlace::Alone };
         let brief = self.workspace.brief_at(opened, at, place.root, place.shown.as_ref())?;
         let script = opened.fields().script;
         let call = agent.call(&Order {
@@ -306,7 +311,7 @@ impl Executor<'_> {
         &self,
         (command, input): (Command, Vec<u8>),
         index: usize,
-        (slot, opened): (Slot, &Opened),
+        (slot, opened): (Slot, &Attempt),
         log: &Arc<Log>,
     ) -> Report {
         let handle = Handle::default();
@@ -322,8 +327,8 @@ impl Executor<'_> {
         };
         let streamed = process::stream(command, &input, log, &handle, |printed| {
             let lines = match printed {
-                Printed::Lines(lines) => lines,
-                Printed::Noise => &[],
+                Chunk::Lines(lines) => lines,
+                Chunk::Noise => &[],
             };
             let mut is_silent = true;
             let mut signs = Vec::new();
@@ -347,20 +352,20 @@ impl Executor<'_> {
                 self.say(Message::Printed { slot });
             }
         });
-        if let HowItEnded::NotStarted(why) = streamed.ended {
+        if let ProcessEnd::NotStarted(why) = streamed.ended {
             return Report { trouble: Some(Trouble::Missing(why)), ..Report::default() };
         }
         reader.end(&streamed.ended, &String::from_utf8_lossy(&streamed.stderr))
     }
 
-    pub(super) fn tell_check(&self, opened: &Opened, integrated: bool) {
+    pub(super) fn tell_check(&self, opened: &Attempt, integrated: bool) {
         // A journal that cannot be read is told by whoever needs it next.
         let commands = self.workspace.commands_of(opened).unwrap_or_default();
         let command = (!commands.is_empty()).then(|| tasks::joined(&commands));
         self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
     }
 
-    pub(super) fn tell_verdict(&self, judged: &Judged, began: Instant, report: &Report) {
+    pub(super) fn tell_verdict(&self, judged: &Judgement, began: Instant, report: &Report) {
         let (task, attempt) = (judged.key.clone(), judged.attempt);
         let (millis, usage) = (millis_since(began), report.usage);
         let reasons: Vec<String> =
@@ -409,7 +414,7 @@ impl Executor<'_> {
 }
 
 /// What became of a check without an agent.
-enum Checked {
+enum CheckAlone {
     /// It has passed, and so has the task.
     Done,
     /// It has failed, with what it showed; nothing if there is no command.

@@ -10,9 +10,11 @@ use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::journal::Entry;
 use specum_core::tasks::TaskKey;
 
-use super::beside::{Moved, changed_in, is_worktree, moved, note_of, worktree_name, worktrees_dir};
+use super::beside::{
+    MovedProject, changed_in, is_worktree, moved, note_of, worktree_name, worktrees_dir,
+};
 use super::{RunError, pulse};
-use crate::attempt::{History, Launched, Opened, Workspace};
+use crate::attempt::{Attempt, History, LaunchPlace, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{self, Git};
 use crate::logs;
@@ -36,7 +38,7 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
     let journal = workspace.store.read_journal()?;
     let history = History(&journal);
     let unsettled = history.unsettled();
-    for (opened, _) in unsettled.iter().filter(|(_, place)| *place == Launched::InTree) {
+    for (opened, _) in unsettled.iter().filter(|(_, place)| *place == LaunchPlace::InTree) {
         workspace.put_away(git, opened, until)?;
     }
     put_away_worktrees(workspace, git, &unsettled)?;
@@ -106,10 +108,10 @@ pub(super) fn take_out(
 fn put_away_worktrees(
     workspace: &Workspace,
     git: &Git,
-    unsettled: &[(Opened, Launched)],
+    unsettled: &[(Attempt, LaunchPlace)],
 ) -> Result<(), RunError> {
     git.remove_half_made()?;
-    for Moved { worktrees, .. } in moved(&workspace.spec) {
+    for MovedProject { worktrees, .. } in moved(&workspace.spec) {
         let theirs = git.worktrees_below(&worktrees)?;
         for worktree in &theirs {
             git.repair_worktree(&worktree.path)?;
@@ -142,7 +144,7 @@ fn forget_folder(worktrees: &Path) -> Result<(), RunError> {
 fn put_away_below(
     workspace: &Workspace,
     git: &Git,
-    unsettled: &[(Opened, Launched)],
+    unsettled: &[(Attempt, LaunchPlace)],
     dir: &Path,
 ) -> Result<(), RunError> {
     for worktree in git.worktrees_below(dir)? {

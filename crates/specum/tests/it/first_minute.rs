@@ -178,7 +178,7 @@ fn a_loop_says_whether_it_is_worked_paused_blocked_or_left() {
     The active spec is test-spec, 0 of 1 tasks are done; it is blocked: 1.1 failed 5 times.
 
       specum log      shows what was tried
-      specum resume   after mending it: gives the task another round
+      specum resume   after fixing it: gives the task another round
       specum run      then: goes on
     ");
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
-use specum_core::brief::Marker;
+use specum_core::brief::BriefMarker;
 
 use crate::host::{self, ClaudeRun, Outcome};
 use crate::model::{Block, Gate, Model, Reply, Request};
@@ -113,7 +113,7 @@ fn calls_due(told: &str) -> Option<Reply> {
 
 pub(crate) fn task_of(request: &Request) -> String {
     let brief = request.user_texts().concat();
-    Marker::find(&brief).map_or_else(String::new, |marker| marker.task)
+    BriefMarker::find(&brief).map_or_else(String::new, |marker| marker.task)
 }
 
 fn bash(command: &str) -> Reply {
@@ -220,19 +220,16 @@ fn one_command_works_a_whole_spec() {
         assert_eq!(
             tasks_in(&journal, "sent-back"),
             ["2.1", "2.2"],
-            "mended within the same attempt"
+            "fixed within the same attempt"
         );
         assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
-        let mended: Vec<&Value> =
+        let fixed: Vec<&Value> =
             journal.iter().filter(|record| record["event"] == "sent-back").collect();
         assert!(
-            mended[0]["reasons"][0]
-                .as_str()
-                .unwrap()
-                .contains("should print 42 and printed \"41\"")
+            fixed[0]["reasons"][0].as_str().unwrap().contains("should print 42 and printed \"41\"")
         );
         assert!(
-            mended[1]["reasons"][0]
+            fixed[1]["reasons"][0]
                 .as_str()
                 .unwrap()
                 .starts_with("CONTRADICTION: claimed complete but")

@@ -35,7 +35,7 @@ fn it_is_called_without_hooks_in_a_session_of_its_own() {
 #[test]
 fn messages_in_several_events_are_counted_once() {
     let output = [INIT, SAYS, CALLS, SUB_AGENT_SAYS, ANSWERED, DONE].join("\n");
-    let (signs, report) = read("claude", &output, &Ended::Code(0), "");
+    let (signs, report) = read("claude", &output, &ProcessEnd::Code(0), "");
     assert_eq!(
         signs,
         [
@@ -53,8 +53,9 @@ fn messages_in_several_events_are_counted_once() {
 
 #[test]
 fn success_with_an_error_is_an_error() {
-    let class =
-        |error, status, text| class("claude", &failing(error, status, text), &Ended::Code(1), "");
+    let class = |error, status, text| {
+        class("claude", &failing(error, status, text), &ProcessEnd::Code(1), "")
+    };
     assert_eq!(
         class("authentication_failed", "401", "Invalid API key · Fix external API key"),
         "authentication"
@@ -77,10 +78,10 @@ fn success_with_an_error_is_an_error() {
 #[test]
 fn an_error_counts_in_spite_of_exit_code_0() {
     let aborted = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"total_cost_usd":0,"errors":["aborted"]}"#;
-    let (_, report) = read("claude", aborted, &Ended::Code(0), "");
+    let (_, report) = read("claude", aborted, &ProcessEnd::Code(0), "");
     assert_eq!(report.trouble, Some(Trouble::Crash("aborted".into())));
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"num_turns":3,"total_cost_usd":0.06,"modelUsage":{},"terminal_reason":"max_turns","errors":["Reached maximum number of turns (2)"]}"#;
-    let (_, report) = read("claude", turns, &Ended::Code(1), "");
+    let (_, report) = read("claude", turns, &ProcessEnd::Code(1), "");
     let why = "Reached maximum number of turns (2)";
     assert_eq!(report.trouble, Some(Trouble::Crash(why.into())));
 }
@@ -89,14 +90,14 @@ fn an_error_counts_in_spite_of_exit_code_0() {
 fn a_prompt_that_is_too_long_is_named_by_the_reason_of_the_end() {
     let output = failing("invalid_request", "400", "Too much of it")
         .replace(r#""terminal_reason":"completed""#, r#""terminal_reason":"prompt_too_long""#);
-    assert_eq!(class("claude", &output, &Ended::Code(1), ""), "context-overflow");
+    assert_eq!(class("claude", &output, &ProcessEnd::Code(1), ""), "context-overflow");
 }
 
 #[test]
 fn a_session_limit_ends_when_its_event_says() {
     let text = "You've hit your session limit · resets 11:08pm (UTC)";
     let output = format!("{LIMIT}\n{}", failing("rate_limit", "429", text));
-    let (_, report) = read("claude", &output, &Ended::Code(1), "");
+    let (_, report) = read("claude", &output, &ProcessEnd::Code(1), "");
     let reset = Some(Reset::At(1_794_784_106));
     assert_eq!(report.trouble, Some(Trouble::RateLimited { why: text.into(), reset }));
 }
@@ -108,7 +109,7 @@ fn a_warning_about_a_limit_is_no_limit() {
         LIMIT.replace("rejected", "allowed_warning"),
         failing("rate_limit", "429", "slow down")
     );
-    let (_, report) = read("claude", &output, &Ended::Code(1), "");
+    let (_, report) = read("claude", &output, &ProcessEnd::Code(1), "");
     let why = "slow down".into();
     assert_eq!(report.trouble, Some(Trouble::RateLimited { why, reset: None }));
 }
@@ -116,7 +117,7 @@ fn a_warning_about_a_limit_is_no_limit() {
 #[test]
 fn the_last_of_several_results_counts() {
     let later = DONE.replace("all done", "really done").replace("0.001575", "0.003");
-    let (_, report) = read("claude", &format!("{DONE}\n{later}"), &Ended::Code(0), "");
+    let (_, report) = read("claude", &format!("{DONE}\n{later}"), &ProcessEnd::Code(0), "");
     assert_eq!(report.result, "really done");
     assert_eq!(report.usage, Some(Usage { tokens: 135, cost: Some(0.003) }));
 }
@@ -124,7 +125,7 @@ fn the_last_of_several_results_counts() {
 #[test]
 fn an_empty_answer_is_no_trouble() {
     let empty = DONE.replace("all done", "").replace(r#""num_turns":7"#, r#""num_turns":0"#);
-    let (_, report) = read("claude", &empty, &Ended::Code(0), "");
+    let (_, report) = read("claude", &empty, &ProcessEnd::Code(0), "");
     assert_eq!((report.result.as_str(), report.trouble), ("", None));
 }
 
@@ -132,34 +133,34 @@ fn an_empty_answer_is_no_trouble() {
 fn a_refusal_is_an_answer() {
     let output = failing("invalid_request", "null", "I will not.")
         .replace(r#""stop_reason":"stop_sequence""#, r#""stop_reason":"refusal""#);
-    let (_, report) = read("claude", &output, &Ended::Code(1), "");
+    let (_, report) = read("claude", &output, &ProcessEnd::Code(1), "");
     assert_eq!((report.result.as_str(), report.trouble), ("I will not.", None));
 }
 
 #[test]
 fn without_a_result_it_broke_off() {
     let begun = [INIT, SAYS].join("\n");
-    assert_eq!(class("claude", &begun, &Ended::Code(143), ""), "crash");
-    assert_eq!(class("claude", &begun, &Ended::Signal(15), ""), "crash");
-    assert_eq!(class("claude", &begun, &Ended::TimedOut(9), ""), "timeout");
-    let (_, report) = read("claude", &begun, &Ended::Signal(9), "");
+    assert_eq!(class("claude", &begun, &ProcessEnd::Code(143), ""), "crash");
+    assert_eq!(class("claude", &begun, &ProcessEnd::Signal(15), ""), "crash");
+    assert_eq!(class("claude", &begun, &ProcessEnd::TimedOut(9), ""), "timeout");
+    let (_, report) = read("claude", &begun, &ProcessEnd::Signal(9), "");
     assert_eq!(report.usage, None, "it did not get to say so");
 }
 
 #[test]
 fn an_answer_stands_however_the_process_ends() {
-    assert_eq!(class("claude", DONE, &Ended::Signal(9), ""), "");
+    assert_eq!(class("claude", DONE, &ProcessEnd::Signal(9), ""), "");
 }
 
 #[test]
 fn arguments_it_refuses_mean_that_it_cannot_be_started() {
     let stderr = "--dangerously-skip-permissions cannot be used with root/sudo privileges";
-    assert_eq!(class("claude", "", &Ended::Code(1), stderr), "missing");
-    assert_eq!(class("claude", "", &Ended::Code(1), "error: unknown option"), "missing");
+    assert_eq!(class("claude", "", &ProcessEnd::Code(1), stderr), "missing");
+    assert_eq!(class("claude", "", &ProcessEnd::Code(1), "error: unknown option"), "missing");
 }
 
 #[test]
 fn retries_are_told() {
-    let (signs, _) = read("claude", RETRY, &Ended::Code(0), "");
+    let (signs, _) = read("claude", RETRY, &ProcessEnd::Code(0), "");
     assert_eq!(signs, [Sign::Retrying { why: "overloaded (529)".into() }]);
 }

@@ -30,7 +30,7 @@ fn it_is_called_without_hooks_and_reads_standard_input() {
 
 #[test]
 fn the_last_message_is_the_answer_and_warnings_are_no_errors() {
-    let (signs, report) = read("codex", RUN, &Ended::Code(0), "");
+    let (signs, report) = read("codex", RUN, &ProcessEnd::Code(0), "");
     assert_eq!(
         signs,
         [
@@ -48,13 +48,13 @@ fn the_last_message_is_the_answer_and_warnings_are_no_errors() {
 #[test]
 fn a_tool_that_is_told_at_its_end_has_begun_too() {
     let edit = r#"{"type":"item.completed","item":{"id":"item_9","type":"file_change","changes":[{"path":"src/a.rs","kind":"add"}],"status":"completed"}}"#;
-    let (signs, _) = read("codex", edit, &Ended::Code(0), "");
+    let (signs, _) = read("codex", edit, &ProcessEnd::Code(0), "");
     assert_eq!(signs, [tool("Edit: src/a.rs"), Sign::ToolEnded]);
 }
 
 #[test]
 fn errors_are_told_apart_by_their_texts() {
-    let class = |message| class("codex", &failing(message), &Ended::Code(1), "");
+    let class = |message| class("codex", &failing(message), &ProcessEnd::Code(1), "");
     assert_eq!(class("unexpected status 401 Unauthorized: mock error 401"), "authentication");
     assert_eq!(class("unexpected status 403 Forbidden: mock error 403"), "authentication");
     assert_eq!(class("unexpected status 404 Not Found: model nope not found"), "missing");
@@ -71,7 +71,7 @@ fn errors_are_told_apart_by_their_texts() {
 
 #[test]
 fn a_usage_limit_names_its_end() {
-    let reset = |message: &str| match read("codex", &failing(message), &Ended::Code(1), "").1 {
+    let reset = |message: &str| match read("codex", &failing(message), &ProcessEnd::Code(1), "").1 {
         Report { trouble: Some(Trouble::RateLimited { reset, .. }), .. } => reset,
         other => panic!("{other:?}"),
     };
@@ -87,21 +87,22 @@ fn a_usage_limit_names_its_end() {
 fn a_lost_connection_that_is_found_again_is_no_error() {
     let reconnecting =
         r#"{"type":"error","message":"Reconnecting... 1/1 (unexpected status 500)"}"#;
-    let (signs, report) = read("codex", &format!("{reconnecting}\n{RUN}"), &Ended::Code(0), "");
+    let (signs, report) =
+        read("codex", &format!("{reconnecting}\n{RUN}"), &ProcessEnd::Code(0), "");
     assert_eq!(
         signs[0],
         Sign::Retrying { why: "Reconnecting... 1/1 (unexpected status 500)".into() }
     );
     assert_eq!(report.trouble, None);
     // If it was ended meanwhile, that is why.
-    assert_eq!(class("codex", reconnecting, &Ended::Signal(15), ""), "server");
+    assert_eq!(class("codex", reconnecting, &ProcessEnd::Signal(15), ""), "server");
 }
 
 #[test]
 fn without_an_end_of_its_turn_it_broke_off() {
     let begun = RUN.lines().take(4).collect::<Vec<_>>().join("\n");
-    assert_eq!(class("codex", &begun, &Ended::Code(143), ""), "crash");
-    assert_eq!(class("codex", &begun, &Ended::TimedOut(5), ""), "timeout");
-    assert_eq!(class("codex", "", &Ended::Code(2), "error: unexpected argument"), "missing");
-    assert_eq!(class("codex", "", &Ended::NotStarted("not found".into()), ""), "missing");
+    assert_eq!(class("codex", &begun, &ProcessEnd::Code(143), ""), "crash");
+    assert_eq!(class("codex", &begun, &ProcessEnd::TimedOut(5), ""), "timeout");
+    assert_eq!(class("codex", "", &ProcessEnd::Code(2), "error: unexpected argument"), "missing");
+    assert_eq!(class("codex", "", &ProcessEnd::NotStarted("not found".into()), ""), "missing");
 }

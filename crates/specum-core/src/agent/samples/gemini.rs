@@ -31,7 +31,7 @@ fn it_is_called_with_the_prompt_on_standard_input() {
 
 #[test]
 fn pieces_are_put_together_and_the_last_message_is_the_answer() {
-    let (signs, report) = read("gemini", RUN, &Ended::Code(0), "");
+    let (signs, report) = read("gemini", RUN, &ProcessEnd::Code(0), "");
     assert_eq!(
         signs,
         [
@@ -51,13 +51,14 @@ fn pieces_are_put_together_and_the_last_message_is_the_answer() {
 fn a_hook_that_sends_it_on_is_no_failure() {
     let blocked = r#"{"type":"error","timestamp":"2026-11-16T01:55:02.162Z","severity":"warning","message":"Agent execution blocked: go on"}"#;
     let first = r#"{"type":"message","role":"assistant","content":"not this","delta":true}"#;
-    let (_, report) = read("gemini", &format!("{first}\n{blocked}\n{RUN}"), &Ended::Code(0), "");
+    let (_, report) =
+        read("gemini", &format!("{first}\n{blocked}\n{RUN}"), &ProcessEnd::Code(0), "");
     assert_eq!((report.result.as_str(), report.trouble), ("Done.\nTASK_COMPLETE", None));
 }
 
 #[test]
 fn the_exit_code_is_a_status() {
-    let class = |code, message| class("gemini", &failing(message), &Ended::Code(code), "");
+    let class = |code, message| class("gemini", &failing(message), &ProcessEnd::Code(code), "");
     let body = r#"[API Error: {"error":{"message":"mock error","code":1}}]"#;
     assert_eq!(class(145, body), "authentication");
     assert_eq!(class(147, body), "authentication");
@@ -73,15 +74,16 @@ fn the_exit_code_is_a_status() {
 
 #[test]
 fn an_error_counts_in_spite_of_exit_code_0() {
-    assert_eq!(class("gemini", &failing("what?"), &Ended::Code(0), ""), "crash");
+    assert_eq!(class("gemini", &failing("what?"), &ProcessEnd::Code(0), ""), "crash");
 }
 
 #[test]
 fn a_quota_names_its_end_if_it_can() {
-    let reset = |message: &str| match read("gemini", &failing(message), &Ended::Code(173), "").1 {
-        Report { trouble: Some(Trouble::RateLimited { reset, .. }), .. } => reset,
-        other => panic!("{other:?}"),
-    };
+    let reset =
+        |message: &str| match read("gemini", &failing(message), &ProcessEnd::Code(173), "").1 {
+            Report { trouble: Some(Trouble::RateLimited { reset, .. }), .. } => reset,
+            other => panic!("{other:?}"),
+        };
     let daily = "[API Error: You have exhausted your daily quota on this model.]\nPlease wait and try again later.";
     assert_eq!(reset(daily), None);
     assert_eq!(reset("quota exceeded. Please retry in 17.2s."), Some(Reset::In(18)));
@@ -91,7 +93,7 @@ fn a_quota_names_its_end_if_it_can() {
 
 #[test]
 fn without_a_result_the_exit_code_tells() {
-    let class = |code, stderr| class("gemini", "", &Ended::Code(code), stderr);
+    let class = |code, stderr| class("gemini", "", &ProcessEnd::Code(code), stderr);
     assert_eq!(class(41, "Please set an Auth method in your settings.json"), "authentication");
     assert_eq!(class(52, "bad settings"), "missing");
     assert_eq!(class(53, "turns"), "crash");
@@ -103,6 +105,6 @@ fn without_a_result_the_exit_code_tells() {
 fn an_attempt_that_was_ended_while_it_waited_tells_for_what() {
     let stderr = "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {}\n    at throwErrorIfNotOK (a.js:1:2)\n";
     let waiting = |ended| class("gemini", RUN.lines().next().unwrap(), ended, stderr);
-    assert_eq!(waiting(&Ended::TimedOut(60)), "rate-limit");
-    assert_eq!(waiting(&Ended::Signal(15)), "rate-limit");
+    assert_eq!(waiting(&ProcessEnd::TimedOut(60)), "rate-limit");
+    assert_eq!(waiting(&ProcessEnd::Signal(15)), "rate-limit");
 }

@@ -24,7 +24,7 @@ fn it_is_called_with_the_prompt_on_standard_input() {
 
 #[test]
 fn use_is_summed_and_the_parts_of_the_last_message_are_the_answer() {
-    let (signs, report) = read("opencode", RUN, &Ended::Code(0), "");
+    let (signs, report) = read("opencode", RUN, &ProcessEnd::Code(0), "");
     assert_eq!(
         signs,
         [
@@ -43,8 +43,9 @@ fn use_is_summed_and_the_parts_of_the_last_message_are_the_answer() {
 
 #[test]
 fn an_error_is_told_by_its_status_and_its_name() {
-    let with =
-        |from: &str, to: &str| class("opencode", &REFUSED.replace(from, to), &Ended::Code(1), "");
+    let with = |from: &str, to: &str| {
+        class("opencode", &REFUSED.replace(from, to), &ProcessEnd::Code(1), "")
+    };
     assert_eq!(with("", ""), "authentication");
     assert_eq!(with("401", "429"), "rate-limit");
     assert_eq!(with("401", "500"), "server");
@@ -55,20 +56,20 @@ fn an_error_is_told_by_its_status_and_its_name() {
 
 #[test]
 fn a_limit_ends_when_the_server_says() {
-    let (_, report) = read("opencode", &REFUSED.replace("401", "429"), &Ended::Code(1), "");
+    let (_, report) = read("opencode", &REFUSED.replace("401", "429"), &ProcessEnd::Code(1), "");
     let limited = Trouble::RateLimited { why: "mock error".into(), reset: Some(Reset::In(30)) };
     assert_eq!(report.trouble, Some(limited));
 }
 
 #[test]
 fn an_error_that_was_overcome_is_none() {
-    assert_eq!(class("opencode", &format!("{REFUSED}\n{RUN}"), &Ended::Code(0), ""), "");
+    assert_eq!(class("opencode", &format!("{REFUSED}\n{RUN}"), &ProcessEnd::Code(0), ""), "");
 }
 
 #[test]
 fn an_error_counts_in_spite_of_exit_code_0() {
     assert_eq!(
-        class("opencode", &format!("{RUN}\n{REFUSED}"), &Ended::Code(0), ""),
+        class("opencode", &format!("{RUN}\n{REFUSED}"), &ProcessEnd::Code(0), ""),
         "authentication"
     );
 }
@@ -77,8 +78,8 @@ fn an_error_counts_in_spite_of_exit_code_0() {
 fn an_error_that_points_to_the_log_is_told_as_the_log_tells_it() {
     let unknown = r#"{"type":"error","timestamp":1,"sessionID":"ses_1","error":{"name":"UnknownError","data":{"message":"Unexpected server error. Check server logs for details.","ref":"err_e6f8ace9"}}}"#;
     let log = "level=ERROR run=f0 message=failed error=\"ProviderModelNotFoundError\"\n";
-    assert_eq!(class("opencode", unknown, &Ended::Code(1), log), "missing");
-    assert_eq!(class("opencode", unknown, &Ended::Code(1), ""), "crash");
+    assert_eq!(class("opencode", unknown, &ProcessEnd::Code(1), log), "missing");
+    assert_eq!(class("opencode", unknown, &ProcessEnd::Code(1), ""), "crash");
 }
 
 #[test]
@@ -89,17 +90,17 @@ fn an_attempt_that_was_ended_while_it_waited_tells_for_what() {
         )
     };
     let limited = log("AI_APICallError: Too Many Requests");
-    assert_eq!(class("opencode", "", &Ended::TimedOut(60), &limited), "rate-limit");
+    assert_eq!(class("opencode", "", &ProcessEnd::TimedOut(60), &limited), "rate-limit");
     let down = log("AI_APICallError: Internal Server Error");
-    assert_eq!(class("opencode", "", &Ended::Signal(15), &down), "server");
-    assert_eq!(class("opencode", "", &Ended::TimedOut(60), ""), "timeout");
+    assert_eq!(class("opencode", "", &ProcessEnd::Signal(15), &down), "server");
+    assert_eq!(class("opencode", "", &ProcessEnd::TimedOut(60), ""), "timeout");
 }
 
 #[test]
 fn without_a_last_step_it_broke_off() {
     let begun = RUN.lines().take(5).collect::<Vec<_>>().join("\n");
-    assert_eq!(class("opencode", &begun, &Ended::Code(0), ""), "crash");
-    assert_eq!(class("opencode", &begun, &Ended::Signal(9), ""), "crash");
+    assert_eq!(class("opencode", &begun, &ProcessEnd::Code(0), ""), "crash");
+    assert_eq!(class("opencode", &begun, &ProcessEnd::Signal(9), ""), "crash");
     let cut = RUN.replace(r#""reason":"stop""#, r#""reason":"length""#);
-    assert_eq!(class("opencode", &cut, &Ended::Code(0), ""), "context-overflow");
+    assert_eq!(class("opencode", &cut, &ProcessEnd::Code(0), ""), "context-overflow");
 }

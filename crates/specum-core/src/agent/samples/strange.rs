@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::agent::{NAMES, Trouble, by_name};
-use crate::claim;
+use crate::completion;
 
 use super::*;
 
@@ -41,21 +41,21 @@ fn a_command_line_is_the_shells() {
 #[test]
 fn what_a_command_prints_is_its_answer() {
     let output = "working\n\u{1b}[32mTASK_COMPLETE\u{1b}[0m\n";
-    let (signs, report) = read("command", output, &Ended::Code(0), "noise");
+    let (signs, report) = read("command", output, &ProcessEnd::Code(0), "noise");
     assert_eq!(signs, [said("working"), said("TASK_COMPLETE")]);
     assert_eq!(report, Report { result: "working\nTASK_COMPLETE\n".into(), ..Report::default() });
-    let (_, report) = read("command", output, &Ended::Code(3), "it hurts\n");
+    let (_, report) = read("command", output, &ProcessEnd::Code(3), "it hurts\n");
     assert_eq!(report.trouble, Some(Trouble::Crash("ended with code 3: it hurts".into())));
-    let (_, report) = read("command", "", &Ended::Code(127), "sh: 1: aidr: not found\n");
+    let (_, report) = read("command", "", &ProcessEnd::Code(127), "sh: 1: aidr: not found\n");
     assert_eq!(report.trouble, Some(Trouble::Missing("sh: 1: aidr: not found".into())));
-    assert_eq!(class("command", "", &Ended::Signal(9), ""), "crash");
-    assert_eq!(class("command", "", &Ended::TimedOut(9), ""), "timeout");
+    assert_eq!(class("command", "", &ProcessEnd::Signal(9), ""), "crash");
+    assert_eq!(class("command", "", &ProcessEnd::TimedOut(9), ""), "timeout");
 }
 
 #[test]
 fn only_the_end_of_a_long_output_is_kept() {
     let output = "0123456789\n".repeat(50_000) + "TASK_COMPLETE\n";
-    let (_, report) = read("command", &output, &Ended::Code(0), "");
+    let (_, report) = read("command", &output, &ProcessEnd::Code(0), "");
     assert!(report.result.len() <= 64 * 1024);
     assert!(report.result.ends_with("TASK_COMPLETE\n"));
 }
@@ -65,10 +65,10 @@ fn a_script_that_fails_claims_nothing() {
     let call = by_name("script", None).unwrap().call(&Order { script: Some("make"), ..ORDER });
     assert_eq!(&call.args[3..], ["make", "TASK_COMPLETE"]);
     assert_eq!(call.stdin, b"");
-    let (_, report) = read("script", "built\n\nTASK_COMPLETE\n", &Ended::Code(0), "");
-    assert!(claim::claims(&report.result, "TASK_COMPLETE") && report.trouble.is_none());
-    let (_, report) = read("script", "TASK_COMPLETE\n", &Ended::Code(2), "no rule\n");
-    assert!(!claim::claims(&report.result, "TASK_COMPLETE"));
+    let (_, report) = read("script", "built\n\nTASK_COMPLETE\n", &ProcessEnd::Code(0), "");
+    assert!(completion::says(&report.result, "TASK_COMPLETE") && report.trouble.is_none());
+    let (_, report) = read("script", "TASK_COMPLETE\n", &ProcessEnd::Code(2), "no rule\n");
+    assert!(!completion::says(&report.result, "TASK_COMPLETE"));
     insta::assert_snapshot!(report.result, @r"
     The script ended with code 2.
 
@@ -85,18 +85,18 @@ fn a_long_answer_is_kept_whole_and_a_longer_one_from_its_end() {
         let event = format!(
             r#"{{"type":"result","subtype":"success","is_error":false,"result":"{text}"}}"#
         );
-        let (_, report) = read("claude", &event, &Ended::Code(0), "");
+        let (_, report) = read("claude", &event, &ProcessEnd::Code(0), "");
         assert_eq!(report.result.len(), kept + 14);
-        assert!(claim::claims(&report.result, "TASK_COMPLETE"));
+        assert!(completion::says(&report.result, "TASK_COMPLETE"));
     }
 }
 
-fn ends() -> impl Strategy<Value = Ended> {
+fn ends() -> impl Strategy<Value = ProcessEnd> {
     prop_oneof![
-        (-5..300).prop_map(Ended::Code),
-        (0..40).prop_map(Ended::Signal),
-        Just(Ended::TimedOut(60)),
-        any::<String>().prop_map(Ended::NotStarted),
+        (-5..300).prop_map(ProcessEnd::Code),
+        (0..40).prop_map(ProcessEnd::Signal),
+        Just(ProcessEnd::TimedOut(60)),
+        any::<String>().prop_map(ProcessEnd::NotStarted),
     ]
 }
 

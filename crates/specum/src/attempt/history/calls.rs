@@ -3,7 +3,7 @@
 use specum_core::journal::{Entry, Record};
 use specum_core::tasks::TaskKey;
 
-use super::{History, Opened};
+use super::{Attempt, History};
 
 /// A call of a host's sub-agent for an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl<'a> History<'a> {
 
     /// How often an attempt that is still open was given to a sub-agent since a
     /// person last let the loop go on.
-    pub fn delegations(self, opened: &Opened) -> usize {
+    pub fn delegations(self, opened: &Attempt) -> usize {
         self.since_opening(opened)
             .take_while(|entry| !matches!(entry, Entry::Started { .. } | Entry::Resumed))
             .filter(
@@ -62,7 +62,7 @@ impl<'a> History<'a> {
     }
 
     /// How often the executor of an attempt was told what is missing.
-    pub fn sent_back(self, opened: &Opened) -> usize {
+    pub fn sent_back(self, opened: &Attempt) -> usize {
         self.since_opening(opened)
             .filter(
                 |entry| matches!(entry, Entry::SentBack { task, .. } if task.id == opened.key.id),
@@ -73,7 +73,7 @@ impl<'a> History<'a> {
     /// What the executor of an attempt has reported, if its verdict is still to
     /// come. It counts no more when it was sent back, or when another one was
     /// called for the same attempt.
-    pub fn reported(self, opened: &Opened) -> Option<String> {
+    pub fn reported(self, opened: &Attempt) -> Option<String> {
         let last = self.since_opening(opened).find(|entry| match entry {
             Entry::Reported { task, .. }
             | Entry::SentBack { task, .. }

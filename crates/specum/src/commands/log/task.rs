@@ -13,9 +13,9 @@ use crate::attempt::AttemptError;
 use crate::files;
 use crate::logs;
 use crate::project::Spec;
-use crate::report::clean::{self, Cleaner};
-use crate::report::page::{Part, Tone, fit};
-use crate::report::{Page, summary, units};
+use crate::report::layout::{Part, Tone, fit};
+use crate::report::sanitize::{self, Sanitizer};
+use crate::report::{Layout, numbers, summary};
 
 /// How much of a log is shown: its end. `--raw` prints the whole.
 const SHOWN: u64 = 256 * 1024;
@@ -66,14 +66,14 @@ fn story_of(journal: &Journal, id: &str) -> anyhow::Result<TaskSummary> {
 }
 
 fn as_json(args: &Args, spec: &Spec, journal: &mut Journal, id: &str) -> anyhow::Result<()> {
-    let page = Page::of_stdout();
+    let layout = Layout::of_stdout();
     let mut told = 0;
     loop {
         let over = journal.is_over();
         journal.look()?;
         for record in &journal.records[told..] {
             if record.entry.task().is_some_and(|task| task.id == id) {
-                show(std::slice::from_ref(record), true, page)?;
+                show(std::slice::from_ref(record), true, layout)?;
             }
         }
         told = journal.records.len();
@@ -89,31 +89,35 @@ fn as_json(args: &Args, spec: &Spec, journal: &mut Journal, id: &str) -> anyhow:
 
 /// The attempts, each with its reasons and the end of its check's output.
 fn describe(task: &TaskSummary) -> anyhow::Result<()> {
-    let page = Page::of_stdout();
+    let layout = Layout::of_stdout();
     let (sign, tone, word) = match task.done {
         true => ("✓", Tone::Good, "done"),
         false => ("·", Tone::Wary, "open"),
     };
     let head = [
         Part::new(format!("{sign} "), tone),
-        Part::new(format!("{} ", clean::one_line(&task.id)), Tone::Strong),
+        Part::new(format!("{} ", sanitize::one_line(&task.id)), Tone::Strong),
     ];
     let mut facts = vec![Part::new(word, tone)];
-    facts.extend(units::spent(task.spent()).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
-    print_report(page.row(&head, &Part::new(clean::one_line(&task.title), Tone::Normal), &facts))?;
+    facts.extend(numbers::spent(task.spent()).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
+    print_report(layout.row(
+        &head,
+        &Part::new(sanitize::one_line(&task.title), Tone::Normal),
+        &facts,
+    ))?;
     if task.attempts.is_empty() {
         print("  nobody has worked it yet")?;
     }
-    task.attempts.iter().try_for_each(|attempt| describe_attempt(attempt, page))
+    task.attempts.iter().try_for_each(|attempt| describe_attempt(attempt, layout))
 }
 
-fn describe_attempt(attempt: &Attempt, page: Page) -> anyhow::Result<()> {
-    print_report(summary::told_attempt(attempt, page).join("\n"))?;
-    let output = clean::text(&attempt.output);
+fn describe_attempt(attempt: &Attempt, layout: Layout) -> anyhow::Result<()> {
+    print_report(summary::told_attempt(attempt, layout).join("\n"))?;
+    let output = sanitize::text(&attempt.output);
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
         let line = format!("    │ {}", line.replace('\t', "    "));
-        print_report(page.paint(&fit(&line, page.width), Tone::Dim))?;
+        print_report(layout.paint(&fit(&line, layout.width), Tone::Dim))?;
     }
     Ok(())
 }
@@ -137,7 +141,7 @@ fn follow(
                 reading = Some(Reading::begin(path)?);
             }
         } else if let Some(named) = named_elsewhere(&task).filter(|_| over) {
-            print(format!("\nits log is not here: {}", clean::one_line(&named)))?;
+            print(format!("\nits log is not here: {}", sanitize::one_line(&named)))?;
         }
         if let Some(reading) = &mut reading {
             reading.show()?;
@@ -147,7 +151,7 @@ fn follow(
             reading.end_line()?;
         }
         for attempt in judged.iter().skip(told) {
-            describe_attempt(attempt, Page::of_stdout())?;
+            describe_attempt(attempt, Layout::of_stdout())?;
         }
         told = judged.len();
         if over {
@@ -195,7 +199,7 @@ fn copy(path: &Path) -> anyhow::Result<()> {
 struct Reading {
     path: PathBuf,
     file: File,
-    cleaner: Cleaner,
+    cleaner: Sanitizer,
     /// Whether the last character shown was the end of a line.
     line_ended: bool,
 }
@@ -208,7 +212,7 @@ impl Reading {
             file.seek(SeekFrom::Start(before))?;
             print(format!("(the first {before} bytes are left out; `--raw` prints all)"))?;
         }
-        Ok(Reading { path, file, cleaner: Cleaner::default(), line_ended: true })
+        Ok(Reading { path, file, cleaner: Sanitizer::default(), line_ended: true })
     }
 
     /// Shows what has been added.

@@ -1,7 +1,7 @@
 //! Columns that stand below one another, as many as the page has room for.
 
-use super::{Page, Part, Tone, columns, fit, pad};
-use crate::report::page::pad_left;
+use super::{Layout, Part, Tone, columns, fit, pad};
+use crate::report::layout::pad_left;
 
 /// What a title needs to be told from another, on a narrow page.
 const TITLE: usize = 18;
@@ -45,15 +45,15 @@ impl Column {
 }
 
 impl Table {
-    pub(super) fn render(&self, page: Page) -> Vec<String> {
+    pub(super) fn render(&self, layout: Layout) -> Vec<String> {
         let ids = widest(&self.ids);
-        let room = page.width.saturating_sub(2 + ids + 1);
+        let room = layout.width.saturating_sub(2 + ids + 1);
         let mut shown: Vec<&Column> =
             self.columns.iter().filter(|column| column.width() > 0).collect();
         let taken =
             |shown: &[&Column]| shown.iter().map(|column| 2 + column.width()).sum::<usize>();
         let titles = widest(&self.titles);
-        let wanted = titles.min(TITLE.max(page.width * 3 / 10));
+        let wanted = titles.min(TITLE.max(layout.width * 3 / 10));
         while !shown.is_empty() && room < taken(&shown) + wanted {
             shown.pop();
         }
@@ -72,7 +72,7 @@ impl Table {
             if let Some(last) = parts.last_mut() {
                 last.text.truncate(last.text.trim_end().len());
             }
-            page.line(&parts)
+            layout.line(&parts)
         };
         (0..self.signs.len()).map(line).collect()
     }

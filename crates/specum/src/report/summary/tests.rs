@@ -71,7 +71,7 @@ fn shown(width: u16) -> String {
     let records = journal::parse(records().as_bytes());
     assert_eq!(records.len(), 22);
     let summary = Summary::of(&records, &TaskFile::scan(TASKS.as_bytes()));
-    render("calculator", &summary, Page::of(Some(width), false))
+    render("calculator", &summary, Layout::of(Some(width), false))
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_night_is_told_in_the_morning() {
     insta::assert_snapshot!(shown(101), @r#"
     calculator  blocked  3 of 6 tasks done
       1.4 failed 5 times: the agent was silent for 300 seconds
-      mend it, then `specum resume` gives the task another round
+      fix it, then `specum resume` gives the task another round
 
     ✓ 1.2 Add the parser                             1 min 40 s                          abc1234   $0.31
     ✓ 1.3 Write the printer                           2 min 6 s  unverified  2 attempts  fedcba9  ~$4.50
@@ -118,7 +118,7 @@ fn a_narrow_page_leaves_out_what_matters_least() {
     calculator  blocked  3 of 6 tasks done
       1.4 failed 5 times: the agent was
       silent for 300 seconds
-      mend it, then `specum resume` gives
+      fix it, then `specum resume` gives
       the task another round
 
     ✓ 1.2 Add the parser         1 min 40 s
@@ -171,7 +171,7 @@ fn a_loop_that_is_complete_is_short() {
 {"v":1,"at":"2026-01-01T00:00:02Z","event":"completed","tasks":1}"#,
     );
     let summary = Summary::of(&records, &TaskFile::scan(b"- [x] 1.1 a\n"));
-    insta::assert_snapshot!(render("small", &summary, Page::of(None, false)), @r#"
+    insta::assert_snapshot!(render("small", &summary, Layout::of(None, false)), @r#"
     small  complete  1 of 1 tasks done
 
     ✓ 1.1 a  0.9 s
@@ -189,7 +189,7 @@ fn nothing_hostile_gets_through() {
     records.retain(|record| !record.at.is_empty());
     let tasks = TASKS.replace("Write", evil);
     let summary = Summary::of(&records, &TaskFile::scan(tasks.as_bytes()));
-    let shown = render(evil, &summary, Page::of(Some(60), false));
-    assert!(shown.chars().all(|c| c == '\n' || !clean::is_hidden(c)), "{shown:?}");
+    let shown = render(evil, &summary, Layout::of(Some(60), false));
+    assert!(shown.chars().all(|c| c == '\n' || !sanitize::is_hidden(c)), "{shown:?}");
     assert!(shown.lines().all(|line| columns(line) < 60), "{shown}");
 }

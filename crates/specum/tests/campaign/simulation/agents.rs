@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use specum_core::agent::{self, Reader, Report, Sign};
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 
 use super::Chance;
 
@@ -103,7 +103,7 @@ impl Worker {
     /// It ends by itself, or is ended.
     pub(crate) fn ends(mut self, word: &str, wall: i64, ended_by_us: bool) -> (Vec<Sign>, Report) {
         let (lines, ended, stderr) = if ended_by_us {
-            (Vec::new(), Ended::Signal(9), "")
+            (Vec::new(), ProcessEnd::Signal(9), "")
         } else if self.is_claude {
             self.last_words_of_claude(word, wall)
         } else {
@@ -113,7 +113,11 @@ impl Worker {
         (signs, self.reader.end(&ended, stderr))
     }
 
-    fn last_words_of_claude(&self, word: &str, wall: i64) -> (Vec<String>, Ended, &'static str) {
+    fn last_words_of_claude(
+        &self,
+        word: &str,
+        wall: i64,
+    ) -> (Vec<String>, ProcessEnd, &'static str) {
         let answer = |text: &str| {
             let tokens = self.tokens + 5;
             json!({"type": "result", "subtype": "success", "is_error": false, "result": text,
@@ -144,20 +148,20 @@ impl Worker {
             Act::SignedOut => (failure("authentication_failed", "Invalid API key"), 1),
             Act::ServerError => (failure("server_error", "529 Overloaded"), 1),
             Act::TooLong => (failure("max_output_tokens", "too much"), 1),
-            Act::Death | Act::Silence => return (Vec::new(), Ended::Signal(11), "killed"),
+            Act::Death | Act::Silence => return (Vec::new(), ProcessEnd::Signal(11), "killed"),
         };
-        (lines, Ended::Code(code), "")
+        (lines, ProcessEnd::Code(code), "")
     }
 
-    fn last_words_of_a_command(&self, word: &str) -> (Vec<String>, Ended, &'static str) {
+    fn last_words_of_a_command(&self, word: &str) -> (Vec<String>, ProcessEnd, &'static str) {
         match self.act {
-            Act::Good | Act::FalseClaim => (vec![word.into()], Ended::Code(0), ""),
-            Act::NoWord | Act::Garbage => (vec!["\u{7}done?".into()], Ended::Code(0), ""),
+            Act::Good | Act::FalseClaim => (vec![word.into()], ProcessEnd::Code(0), ""),
+            Act::NoWord | Act::Garbage => (vec!["\u{7}done?".into()], ProcessEnd::Code(0), ""),
             Act::Contradiction => {
-                (vec!["It needs human eyes.".into(), word.into()], Ended::Code(0), "")
+                (vec!["It needs human eyes.".into(), word.into()], ProcessEnd::Code(0), "")
             }
-            Act::SignedOut => (Vec::new(), Ended::Code(127), "sh: aidr: not found"),
-            _ => (Vec::new(), Ended::Signal(11), "killed"),
+            Act::SignedOut => (Vec::new(), ProcessEnd::Code(127), "sh: aidr: not found"),
+            _ => (Vec::new(), ProcessEnd::Signal(11), "killed"),
         }
     }
 }

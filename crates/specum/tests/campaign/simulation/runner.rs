@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use specum::attempt::{History, Opened};
+use specum::attempt::{Attempt, History};
 use specum_core::agent::{self, Report, Reset, Sign, Trouble};
 use specum_core::event::Outcome;
 use specum_core::journal::Entry;
@@ -13,7 +13,7 @@ use specum_core::tasks::TaskFile;
 
 use super::agents::{Act, TEAMS, Worker};
 use super::plan::soul_of;
-use super::work::{Ending, Exam, Next, took_effect};
+use super::work::{Ending, Exam, NextWork, took_effect};
 use super::world::{Halt, World, promise};
 
 /// How long an agent may take here.
@@ -37,7 +37,7 @@ pub(crate) struct Runner {
 }
 
 struct Job {
-    opened: Opened,
+    opened: Attempt,
     stage: Stage,
 }
 
@@ -138,16 +138,16 @@ impl World {
 
     fn begin_unit(&mut self, runner: &mut Runner) -> Result<Option<Outcome>, Halt> {
         let opened = match self.open()? {
-            Next::Work(opened) => opened,
-            Next::Complete => return Ok(Some(Outcome::Complete)),
-            Next::NoLoop => return Ok(Some(Outcome::Cancelled)),
-            Next::Wait(Due::Blocked(why)) => return Ok(Some(Outcome::Blocked { why })),
-            Next::Wait(Due::Paused(_)) => return Ok(Some(Outcome::Paused)),
-            Next::Wait(Due::Waits(questions)) => {
+            NextWork::Work(opened) => opened,
+            NextWork::Complete => return Ok(Some(Outcome::Complete)),
+            NextWork::NoLoop => return Ok(Some(Outcome::Cancelled)),
+            NextWork::Wait(Due::Blocked(why)) => return Ok(Some(Outcome::Blocked { why })),
+            NextWork::Wait(Due::Paused(_)) => return Ok(Some(Outcome::Paused)),
+            NextWork::Wait(Due::Waits(questions)) => {
                 let why = questions.join("; ");
                 return Ok(Some(Outcome::Waits { why }));
             }
-            Next::Wait(due) => return Ok(Some(Outcome::Capped { why: format!("{due:?}") })),
+            NextWork::Wait(due) => return Ok(Some(Outcome::Capped { why: format!("{due:?}") })),
         };
         let job = |opened| Job { opened, stage: Stage::NeedsAgent };
         runner.jobs = opened.into_iter().map(job).collect();
@@ -412,7 +412,7 @@ impl World {
             runner.jobs[slot].stage = Stage::Ready(said, act);
             return Ok(None);
         }
-        self.end(&opened, &Ending::Judged { said: &said, act, exam })?;
+        self.end(&opened, &Ending::Judgement { said: &said, act, exam })?;
         Ok(None)
     }
 

@@ -1,22 +1,22 @@
 //! A session of a host: its coordinator asks what is due, calls executors, and
 //! wants to stop. The Stop hook sends it back or lets it go.
 
-use specum::attempt::{self, History, Opened};
+use specum::attempt::{self, Attempt, History};
 use specum_core::guard::{self, Memory};
-use specum_core::hook::{Input, Output};
+use specum_core::hook::{HookOutput, Input};
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::ledger::Ledger;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::Unit;
-use specum_core::prompt::Spec;
+use specum_core::prompt::SpecName;
 use specum_core::state::State;
 use specum_core::stop::{self, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskFile};
 
 use super::agents::Act;
 use super::plan::soul_of;
-use super::work::{Ending, Next, Outcome, took_effect};
+use super::work::{Ending, NextWork, Outcome, took_effect};
 use super::world::{Halt, World, promise};
 
 /// More blocks in a row without anything having moved are a loop without end.
@@ -41,7 +41,7 @@ pub(crate) struct Session {
 }
 
 struct Call {
-    opened: Opened,
+    opened: Attempt,
     tool_use_id: String,
     /// A person who resumes a loop says that nobody is at work.
     is_disowned: bool,
@@ -130,11 +130,13 @@ impl World {
     fn calls(&mut self, session: &mut Session) -> Result<bool, Halt> {
         self.judge_reported()?;
         let due = match self.open()? {
-            Next::Work(due) => due,
-            Next::Wait(_) | Next::Complete | Next::NoLoop => return self.wants_to_stop(session),
+            NextWork::Work(due) => due,
+            NextWork::Wait(_) | NextWork::Complete | NextWork::NoLoop => {
+                return self.wants_to_stop(session);
+            }
         };
         let history = History(&self.disk.records);
-        let due: Vec<Opened> =
+        let due: Vec<Attempt> =
             due.into_iter().filter(|opened| history.reported(opened).is_none()).collect();
         if due.is_empty() {
             return Ok(true);
@@ -183,7 +185,7 @@ impl World {
     }
 
     /// A task was given out again and again, and nobody came back.
-    fn given_out_in_vain(&mut self, opened: &Opened) -> Result<(), Halt> {
+    fn given_out_in_vain(&mut self, opened: &Attempt) -> Result<(), Halt> {
         self.judge_finished()?;
         let why = Some(format!("task {} never came back", opened.key.id));
         self.happen(Event::Pause { why: why.clone() }, Entry::Paused { why, branch: None })
@@ -231,7 +233,7 @@ impl World {
     }
 
     /// `specum hook subagent-stop`: whether the executor is sent back.
-    fn executor_ends(&mut self, opened: &Opened, act: Act) -> Result<bool, Halt> {
+    fn executor_ends(&mut self, opened: &Attempt, act: Act) -> Result<bool, Halt> {
         self.lock()?;
         let Some(state) = self.state() else { return Ok(false) };
         let mut opened = opened.clone();
@@ -261,7 +263,7 @@ impl World {
     fn judge_reported(&mut self) -> Result<(), Halt> {
         let Some((state, text)) = self.view_on_record()? else { return Ok(()) };
         let file = TaskFile::scan(&text);
-        let open: Vec<Opened> = match machine::unit(&state, &file, &self.scope()) {
+        let open: Vec<Attempt> = match machine::unit(&state, &file, &self.scope()) {
             Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
                 let key = file.tasks[index].key();
                 attempt::open_attempt(&self.disk.records, &key).into_iter().collect()
@@ -269,7 +271,7 @@ impl World {
             _ => self.running(&state, &file),
         };
         let history = History(&self.disk.records);
-        let reports: Option<Vec<(Opened, String)>> = open
+        let reports: Option<Vec<(Attempt, String)>> = open
             .into_iter()
             .map(|opened| history.reported(&opened).map(|result| (opened, result)))
             .collect();
@@ -299,15 +301,15 @@ impl World {
         Ok(reviewed.state.map(|state| (state, text)))
     }
 
-    fn judge_report(&mut self, opened: &Opened, said: &str) -> Result<(), Halt> {
+    fn judge_report(&mut self, opened: &Attempt, said: &str) -> Result<(), Halt> {
         self.complete_commits()?;
         let act = self.acts.get(&soul_of(&opened.key)).copied().unwrap_or(Act::Death);
         let exam = self.examine(opened, act)?;
-        self.end(opened, &Ending::Judged { said, act, exam })?;
+        self.end(opened, &Ending::Judgement { said, act, exam })?;
         Ok(())
     }
 
-    fn running(&self, state: &State, file: &TaskFile<'_>) -> Vec<Opened> {
+    fn running(&self, state: &State, file: &TaskFile<'_>) -> Vec<Attempt> {
         let pending = attempt::pending(state, file, &self.disk.records);
         pending.into_iter().filter_map(|(_, opened)| opened).collect()
     }
@@ -322,10 +324,10 @@ impl World {
         let stake = if session.is_a_persons_turn { Stake::PersonsTurn } else { Stake::Asked };
         let output = self.stop(&session.id, session.sent_back, claims, stake)?;
         promise!(
-            self.stop("somebody else", true, false, Stake::None)? == Output::Silent,
+            self.stop("somebody else", true, false, Stake::None)? == HookOutput::Silent,
             "a session that has nothing to do with the spec is held"
         );
-        if !matches!(output, Output::Block { .. }) {
+        if !matches!(output, HookOutput::Block { .. }) {
             self.story(format!("session {} stops", session.id));
             return Ok(false);
         }
@@ -348,8 +350,14 @@ impl World {
     }
 
     /// What the Stop hook says, and what it remembers.
-    fn stop(&mut self, id: &str, active: bool, claims: bool, stake: Stake) -> Result<Output, Halt> {
-        let Some(bytes) = &self.disk.state else { return Ok(Output::Silent) };
+    fn stop(
+        &mut self,
+        id: &str,
+        active: bool,
+        claims: bool,
+        stake: Stake,
+    ) -> Result<HookOutput, Halt> {
+        let Some(bytes) = &self.disk.state else { return Ok(HookOutput::Silent) };
         let state = State::parse(bytes);
         let message = if claims { "ALL_TASKS_COMPLETE" } else { "so far" };
         let input = Input {
@@ -365,7 +373,7 @@ impl World {
         let holder = Holder::of(state.as_ref().ok(), &memory, Asker::Session(id), |_| true);
         let decision = stop::decide(&Scene {
             input: &input,
-            spec: Spec { name: "demo", path: "./specs/demo" },
+            spec: SpecName { name: "demo", path: "./specs/demo" },
             state: state.as_ref(),
             tasks: Some(&tasks),
             last_message: input.last_message.as_deref(),
@@ -378,7 +386,7 @@ impl World {
             questions: &questions,
             news: &[],
         });
-        let blocks = matches!(decision.output, Output::Block { .. });
+        let blocks = matches!(decision.output, HookOutput::Block { .. });
         promise!(!blocks || decision.memory.is_some(), "a block that nobody remembers");
         if let Some(memory) = decision.memory {
             promise!(Memory::parse(&memory.render()) == memory, "the memory is not what it was");
@@ -403,7 +411,7 @@ impl World {
 }
 
 /// What an executor says at its end.
-fn said(opened: &Opened, act: Act) -> String {
+fn said(opened: &Attempt, act: Act) -> String {
     let word = opened.role.signal();
     match act {
         Act::Good | Act::FalseClaim => format!("done\n\n{word}\n"),

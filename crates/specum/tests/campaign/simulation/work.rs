@@ -1,16 +1,16 @@
 //! What both doors do with an attempt: open it, judge it, commit it. The steps
 //! are those of `specum::attempt`, on simulated files.
 
-use specum::attempt::{self, History, Opened};
+use specum::attempt::{self, Attempt, History};
 use specum_core::journal::{Changes, Entry};
 use specum_core::ledger::{self, Ledger, OnRecord};
 use specum_core::machine::{self, Due, Event, Start, Step};
 use specum_core::plan::{Scope, Unit};
 use specum_core::state::{State, TaskResult};
 use specum_core::summary::AttemptResult;
-use specum_core::tasks::{Check, Expectation, Found, Program, TaskFile};
+use specum_core::tasks::{Check, Expectation, Program, TaskFile, TaskMatch};
 use specum_core::verify::{
-    self, CheckRun, CheckTime, CommandRun, CommitRun, Ended, Evidence, Failure, Layer, Verdict,
+    self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence, Failure, Layer, ProcessEnd, Verdict,
 };
 
 use super::agents::Act;
@@ -24,8 +24,8 @@ use super::world::{Halt, World, promise};
 const MAX_SENT_BACK: usize = 2;
 
 /// What is to be worked.
-pub(crate) enum Next {
-    Work(Vec<Opened>),
+pub(crate) enum NextWork {
+    Work(Vec<Attempt>),
     Wait(Due),
     Complete,
     /// There is no loop, or none that can be read.
@@ -43,7 +43,7 @@ pub(crate) struct Exam {
 /// How an attempt is ended.
 pub(crate) enum Ending<'a> {
     /// What its agent did is judged.
-    Judged { said: &'a str, act: Act, exam: Exam },
+    Judgement { said: &'a str, act: Act, exam: Exam },
     /// The same by a session, whose executor may be told what is missing.
     Executor { said: &'a str, act: Act, exam: Exam },
     /// The same on top of the others' work, which may not fit.
@@ -93,14 +93,14 @@ impl World {
     }
 
     /// Opens what is due. Asked twice, it gives the same attempts again.
-    pub(crate) fn open(&mut self) -> Result<Next, Halt> {
+    pub(crate) fn open(&mut self) -> Result<NextWork, Halt> {
         self.complete_commits()?;
         let reviewed = self.enter()?;
         self.open_due(reviewed)
     }
 
-    fn open_due(&mut self, reviewed: Reviewed) -> Result<Next, Halt> {
-        let Some(state) = reviewed.state.clone() else { return Ok(Next::NoLoop) };
+    fn open_due(&mut self, reviewed: Reviewed) -> Result<NextWork, Halt> {
+        let Some(state) = reviewed.state.clone() else { return Ok(NextWork::NoLoop) };
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
         if machine::batch_is_over(&state, &file) {
@@ -115,7 +115,7 @@ impl World {
         let unit = match machine::due(&state, &file, &self.scope(), &reviewed.ledger) {
             Due::Work(unit) => unit,
             Due::Complete => return self.complete(&state, &file),
-            wait => return Ok(Next::Wait(wait)),
+            wait => return Ok(NextWork::Wait(wait)),
         };
         promise!(
             unit.tasks().len() as u64 <= state.attempts_left(),
@@ -124,7 +124,7 @@ impl World {
         self.open_unit(&state, &file, &unit)
     }
 
-    fn complete(&mut self, state: &State, file: &TaskFile<'_>) -> Result<Next, Halt> {
+    fn complete(&mut self, state: &State, file: &TaskFile<'_>) -> Result<NextWork, Halt> {
         let tasks = &self.truth.tasks;
         for (soul, known) in &tasks.known {
             let name = &known.name;
@@ -139,7 +139,7 @@ impl World {
             self.disk.memory = None;
             self.story("the loop is complete".into());
         }
-        written.map(|()| Next::Complete)
+        written.map(|()| NextWork::Complete)
     }
 
     /// What is to be worked, and how many at once.
@@ -147,7 +147,12 @@ impl World {
         Scope::all(self.max_parallel)
     }
 
-    fn open_unit(&mut self, state: &State, file: &TaskFile<'_>, unit: &Unit) -> Result<Next, Halt> {
+    fn open_unit(
+        &mut self,
+        state: &State,
+        file: &TaskFile<'_>,
+        unit: &Unit,
+    ) -> Result<NextWork, Halt> {
         let pending = attempt::pending(state, file, &self.disk.records);
         if !pending.is_empty() {
             let mut opened = Vec::new();
@@ -157,19 +162,19 @@ impl World {
                     None => self.begin(state, file, index, None)?,
                 });
             }
-            return Ok(Next::Work(opened));
+            return Ok(NextWork::Work(opened));
         }
         let under_way =
             |&index: &usize| attempt::open_attempt(&self.disk.records, &file.tasks[index].key());
         if let Some(again) = unit.tasks().iter().map(under_way).collect() {
-            return Ok(Next::Work(again));
+            return Ok(NextWork::Work(again));
         }
         let mut step = Some(machine::step(state, file, Event::Open(unit.tasks().to_vec())));
         let mut opened = Vec::new();
         for &index in unit.tasks() {
             opened.push(self.begin(state, file, index, step.take())?);
         }
-        Ok(Next::Work(opened))
+        Ok(NextWork::Work(opened))
     }
 
     /// Opens one attempt.
@@ -179,7 +184,7 @@ impl World {
         file: &TaskFile<'_>,
         index: usize,
         step: Option<Step>,
-    ) -> Result<Opened, Halt> {
+    ) -> Result<Attempt, Halt> {
         let task = &file.tasks[index];
         let number = state.result_of(index, &task.name()).map_or(1, TaskResult::next_attempt);
         let entry = Entry::Opened {
@@ -247,7 +252,7 @@ impl World {
     }
 
     /// Runs the check on record.
-    pub(crate) fn examine(&self, opened: &Opened, act: Act) -> Result<Exam, Halt> {
+    pub(crate) fn examine(&self, opened: &Attempt, act: Act) -> Result<Exam, Halt> {
         let records = &self.disk.records;
         let key = History(records).key_now(opened);
         let lines = Ledger::of(records).task(&key.id).map(|on_record| on_record.check.clone());
@@ -262,7 +267,7 @@ impl World {
             let wanted = command.expect.as_ref().filter(|_| passes);
             CommandRun {
                 time: CheckTime::new(None),
-                ended: Ended::Code(i32::from(!passes)),
+                ended: ProcessEnd::Code(i32::from(!passes)),
                 output: String::new(),
                 stdout: wanted.map(Expectation::example).unwrap_or_default(),
                 cut: false,
@@ -281,7 +286,7 @@ impl World {
     }
 
     /// Ends an attempt.
-    pub(crate) fn end(&mut self, opened: &Opened, ending: &Ending<'_>) -> Result<Outcome, Halt> {
+    pub(crate) fn end(&mut self, opened: &Attempt, ending: &Ending<'_>) -> Result<Outcome, Halt> {
         self.lock()?;
         let reviewed = self.review(self.state())?;
         let Some(state) = reviewed.state else { return Ok(Outcome::NotOpen) };
@@ -297,8 +302,8 @@ impl World {
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
         let index = match file.find(&opened.key) {
-            Found::Same(index) | Found::Retitled(index) => Some(index),
-            Found::Gone => None,
+            TaskMatch::Same(index) | TaskMatch::Retitled(index) => Some(index),
+            TaskMatch::Gone => None,
         };
         let verdict = verdict(opened, ending);
         let question = question(&reviewed.ledger, opened, index.is_none(), &verdict);
@@ -359,7 +364,7 @@ impl World {
     }
 
     /// Keeps the work of an attempt that waits for a person.
-    fn keep_work(&mut self, opened: &Opened) -> Result<(), Halt> {
+    fn keep_work(&mut self, opened: &Attempt) -> Result<(), Halt> {
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         self.record(Entry::Kept { task, attempt, reference: format!("kept-{attempt}"), files: 1 })
     }
@@ -374,7 +379,7 @@ impl World {
         gone: bool,
     ) -> Result<(), Halt> {
         let (act, exam, conflict) = match ending {
-            Ending::Judged { act, exam, .. } | Ending::Executor { act, exam, .. } => {
+            Ending::Judgement { act, exam, .. } | Ending::Executor { act, exam, .. } => {
                 (*act, exam, false)
             }
             Ending::OnTop { act, exam, conflict, .. } => (*act, exam, *conflict),
@@ -419,7 +424,7 @@ impl World {
         Err(Halt::Broken("there is always one more commit to be made".into()))
     }
 
-    fn take_back(&mut self, opened: &Opened, changes: Changes) -> Result<(), Halt> {
+    fn take_back(&mut self, opened: &Attempt, changes: Changes) -> Result<(), Halt> {
         let reviewed = self.review(self.state())?;
         let mut renamed = opened.clone();
         renamed.key = History(&self.disk.records).key_now(opened);
@@ -432,7 +437,8 @@ impl World {
         let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
         let entry = self.entry(opened, AttemptResult::Failed, &verdict);
         let found = file.find(&opened.key);
-        let (Some(state), Found::Same(index) | Found::Retitled(index)) = (reviewed.state, found)
+        let (Some(state), TaskMatch::Same(index) | TaskMatch::Retitled(index)) =
+            (reviewed.state, found)
         else {
             self.story(format!("the commit of {id} is refused, and nothing is left to open"));
             let written = self.record(entry);
@@ -455,7 +461,7 @@ impl World {
     }
 
     /// The record of a verdict.
-    fn entry(&self, opened: &Opened, result: AttemptResult, verdict: &Verdict) -> Entry {
+    fn entry(&self, opened: &Attempt, result: AttemptResult, verdict: &Verdict) -> Entry {
         let (task, attempt) = (opened.key.clone(), opened.attempt);
         let reasons = verdict.failures.iter().map(|failure| failure.message.clone()).collect();
         let (output, changed) = (String::new(), vec![format!("f{}", soul_of(&task))]);
@@ -505,9 +511,9 @@ impl World {
 }
 
 /// What the layers say.
-fn verdict(opened: &Opened, ending: &Ending<'_>) -> Verdict {
+fn verdict(opened: &Attempt, ending: &Ending<'_>) -> Verdict {
     let (said, exam, conflict) = match ending {
-        Ending::Judged { said, exam, .. } | Ending::Executor { said, exam, .. } => {
+        Ending::Judgement { said, exam, .. } | Ending::Executor { said, exam, .. } => {
             (*said, exam, false)
         }
         Ending::OnTop { said, exam, conflict, .. } => (*said, exam, *conflict),
@@ -532,7 +538,7 @@ fn verdict(opened: &Opened, ending: &Ending<'_>) -> Verdict {
 }
 
 /// What a person is asked before an attempt can have a verdict.
-fn question(ledger: &Ledger, opened: &Opened, gone: bool, verdict: &Verdict) -> Option<String> {
+fn question(ledger: &Ledger, opened: &Attempt, gone: bool, verdict: &Verdict) -> Option<String> {
     let asked = ledger.task(&opened.key.id).and_then(OnRecord::question);
     match gone {
         true => Some(asked.unwrap_or_else(|| "the task is gone".to_owned())),

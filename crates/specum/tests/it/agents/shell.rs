@@ -1,7 +1,7 @@
 //! The agents that need only a shell.
 
 use specum_core::agent::{Order, Report, Sign, Trouble, by_name};
-use specum_core::claim;
+use specum_core::completion;
 
 use super::long_brief;
 use crate::host::Workplace;
@@ -34,7 +34,7 @@ fn a_script_that_succeeds_says_the_word() {
 
 #[test]
 fn a_task_without_a_script_has_only_its_check() {
-    assert!(claim::claims(&script(None).1.result, SIGNAL));
+    assert!(completion::says(&script(None).1.result, SIGNAL));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_script_ends_at_its_first_failure_and_does_not_say_the_word() {
     for failing in ["false\necho on", "echo TASK_COMPLETE; exit 3", "exec false", "syntax ( error"]
     {
         let (_, report) = script(Some(failing));
-        assert!(!claim::claims(&report.result, SIGNAL), "{failing}: {report:?}");
+        assert!(!completion::says(&report.result, SIGNAL), "{failing}: {report:?}");
         assert!(!report.result.contains("on\n"), "{failing}: {report:?}");
         assert_eq!(report.trouble, None, "{failing}");
     }

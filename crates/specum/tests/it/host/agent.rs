@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use rustix::process::{Signal, kill_process_group};
 use specum_core::agent::{Agent, Call, Order, Report, Sign, by_name};
-use specum_core::verify::Ended;
+use specum_core::verify::ProcessEnd;
 use tempfile::TempDir;
 
 use super::process::Running;
@@ -122,9 +122,9 @@ impl AtWork<'_> {
     }
 }
 
-fn ended(status: ExitStatus) -> Ended {
+fn ended(status: ExitStatus) -> ProcessEnd {
     match status.code() {
-        Some(code) => Ended::Code(code),
-        None => Ended::Signal(status.signal().unwrap_or_default()),
+        Some(code) => ProcessEnd::Code(code),
+        None => ProcessEnd::Signal(status.signal().unwrap_or_default()),
     }
 }

@@ -27,7 +27,7 @@ struct Plan {
 }
 
 /// A task that does not bear its own leftovers, and a check that has to be
-/// mended.
+/// fixed.
 const ALONE: Plan = Plan {
     tasks: "\
 - [ ] 1.1 Begin
@@ -37,9 +37,9 @@ const ALONE: Plan = Plan {
   - **Verify**: `grep -qx one new/one.txt`
 - [ ] V1 [VERIFY] Checked
   ```sh
-  echo mended >> new/one.txt
+  echo fixed >> new/one.txt
   ```
-  - **Verify**: `grep -q mended new/one.txt`
+  - **Verify**: `grep -q fixed new/one.txt`
 ",
     events: &["launched"],
     least_points: 80,
@@ -67,9 +67,9 @@ const CONFLICT: Plan = Plan {
 };
 
 /// A group in which one fails at first.
-const MENDED: Plan = Plan {
+const FIXED: Plan = Plan {
     tasks: "\
-- [ ] 1.1 [P] Mended
+- [ ] 1.1 [P] Fixed
   ```sh
   mkdir out && echo half > out/half.txt
   test \"$SPECUM_ATTEMPT\" -gt 1 && mv out/half.txt out/whole.txt
@@ -213,7 +213,7 @@ fn a_group_with_a_conflict_killed_anywhere_ends_as_if_nothing_had_happened() {
 
 #[test]
 fn a_group_with_a_failure_killed_anywhere_ends_as_if_nothing_had_happened() {
-    killed_everywhere(&MENDED);
+    killed_everywhere(&FIXED);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn two_runs_in_one_moment_are_told_what_is_known() {
     assert_eq!(
         refused(&note("test-spec", &foreign())),
         format!(
-            "error: test-spec is worked by `specum run` (process {pid} on elsewhere); stop it \
+            "error: test-spec is being worked on by `specum run` (process {pid} on elsewhere); stop it \
              there, or with `specum pause test-spec`\n"
         )
     );
@@ -249,7 +249,7 @@ fn without_a_repository_two_runs_of_a_spec_are_kept_apart_by_its_own_lock() {
     let lock = File::create(world.path(RUN_LOCK)).unwrap();
     lock.lock().unwrap();
     let refused = run(&world, &[]);
-    let says = "test-spec is worked by another `specum run`; stop it there";
+    let says = "test-spec is being worked on by another `specum run`; stop it there";
     assert!(refused.exits(5).stderr.contains(says), "{}", refused.stderr);
     world.write(BEAT, json!({"process": foreign(), "at": ago(0)}).to_string());
     let refused = run(&world, &[]);

@@ -91,7 +91,11 @@ fn two_runs_do_not_work_one_spec() {
 fn a_session_does_not_begin_what_a_run_works() {
     let mut held = Held::with(TWO, HELD);
     let refused = held.world.specum(&["implement"]);
-    assert!(refused.exits(5).stderr.contains("is worked by `specum run`"), "{}", refused.stderr);
+    assert!(
+        refused.exits(5).stderr.contains("is being worked on by `specum run`"),
+        "{}",
+        refused.stderr
+    );
     held.world.stop().silent();
     let state = held.world.read_state();
     assert_eq!(state["owner"]["process"]["pid"], held.run.id(), "{state}");

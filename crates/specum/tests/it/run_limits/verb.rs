@@ -66,7 +66,7 @@ fn a_dry_run_shows_order_groups_and_checks_and_changes_nothing() {
                 checked by `test -f a.txt`
          1.3    Write b
                 unverified: it has no Verify
-      2.  checked by specum; an agent only mends
+      2.  checked by specum; an agent only fixes
          1.4    All of it
                 checked by `make test`
       3.
@@ -114,8 +114,8 @@ fn a_check_that_fails_calls_an_agent_with_what_it_showed() {
     let stage = Stage::new(
         "- [ ] 1.1 [VERIFY] All is well\n  - **Verify**: `echo a.txt is missing; test -f a.txt`\n",
     );
-    let mends = claude::done("VERIFICATION_PASS", 5, 0.1);
-    stage.agent("claude", format!("read\nsh touch a.txt\n{mends}"));
+    let fixes = claude::done("VERIFICATION_PASS", 5, 0.1);
+    stage.agent("claude", format!("read\nsh touch a.txt\n{fixes}"));
     let told = stage.run(&[]);
     told.ends(0, "complete");
     assert_eq!((stage.calls("claude"), &told.all("passed")[0]["attempt"]), (1, &json!(1)));

@@ -1,4 +1,4 @@
-use specum_core::brief::Marker;
+use specum_core::brief::BriefMarker;
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn a_marker_of_another_spec_or_behind_the_first_line_is_none_of_ours() {
     let before = world.snapshot();
     let path = transcript("x");
     let marker = |spec: &str| {
-        let text = Marker { spec: spec.into(), task: "1.1".into(), attempt: 1 }.render();
+        let text = BriefMarker { spec: spec.into(), task: "1.1".into(), attempt: 1 }.render();
         json!({"type": "user", "message": {"content": text}}).to_string()
     };
     let plain = json!({"type": "user", "message": {"content": "hello"}}).to_string();

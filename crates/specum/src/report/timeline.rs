@@ -6,15 +6,15 @@ use specum_core::journal::{Entry, Record};
 use specum_core::ledger::{Change, PlanEdit};
 use specum_core::tasks::TaskKey;
 
-use super::page::{Page, Part, Tone, fit};
-use super::{clean, units};
+use super::layout::{Layout, Part, Tone, fit};
+use super::{numbers, sanitize};
 
 /// On a narrower page a line has the time of day alone.
 const ROOM_FOR_DATE: usize = 60;
 
 /// The last of these records as a line, in the user's own time; `None` if it says
 /// nothing to a person.
-pub(crate) fn line(records: &[Record], page: Page) -> Option<String> {
+pub(crate) fn line(records: &[Record], layout: Layout) -> Option<String> {
     let (record, earlier) = records.split_last()?;
     let (text, tone) = match &record.entry {
         Entry::Reported { task, .. } if others_work(earlier, task) => {
@@ -22,15 +22,15 @@ pub(crate) fn line(records: &[Record], page: Page) -> Option<String> {
         }
         entry => told(entry)?,
     };
-    let time = Part::new(format!("{}  ", time(&record.at, page)), Tone::Dim);
-    Some(page.row(&[time], &Part::new(text, tone), &[]))
+    let time = Part::new(format!("{}  ", time(&record.at, layout)), Tone::Dim);
+    Some(layout.row(&[time], &Part::new(text, tone), &[]))
 }
 
-fn time(at: &str, page: Page) -> String {
-    let format = if page.width < ROOM_FOR_DATE { "%H:%M" } else { "%Y-%m-%d %H:%M:%S" };
+fn time(at: &str, layout: Layout) -> String {
+    let format = if layout.width < ROOM_FOR_DATE { "%H:%M" } else { "%Y-%m-%d %H:%M:%S" };
     match at.parse::<Timestamp>() {
         Ok(moment) => moment.to_zoned(TimeZone::system()).strftime(format).to_string(),
-        Err(_) => fit(&clean::one_line(at), 19),
+        Err(_) => fit(&sanitize::one_line(at), 19),
     }
 }
 
@@ -84,7 +84,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
             format!("{} had nothing to commit", id(task))
         }
         Entry::Committed { task, commit, .. } => {
-            format!("{} committed as {}", id(task), said(&units::commit(commit)))
+            format!("{} committed as {}", id(task), said(&numbers::commit(commit)))
         }
         Entry::Paused { why: None, .. } => "paused".into(),
         Entry::Paused { why: Some(why), .. } => format!("paused: {}", said(why)),
@@ -147,7 +147,7 @@ fn told_of_run(entry: &Entry) -> Option<String> {
             let spent =
                 specum_core::summary::Spent { tokens: *tokens, cost: *cost, estimated: *estimated };
             let spent: String =
-                units::spent(spent).iter().map(|amount| format!(", {amount}")).collect();
+                numbers::spent(spent).iter().map(|amount| format!(", {amount}")).collect();
             format!("{} worked by {}{}{spent}", id(task), said(agent), took(*millis))
         }
         Entry::Unticked { tasks } => {
@@ -179,7 +179,7 @@ fn told_of_run(entry: &Entry) -> Option<String> {
 /// What a task is called that may be gone from the plan.
 pub(crate) fn name(id: &str) -> String {
     let key = TaskKey { id: id.to_owned(), title: String::new() };
-    if key.gone().is_some() { "removed".to_owned() } else { clean::one_line(id) }
+    if key.gone().is_some() { "removed".to_owned() } else { sanitize::one_line(id) }
 }
 
 /// Where work is kept, and how much of it.
@@ -192,15 +192,15 @@ pub(crate) fn kept(reference: &str, files: usize) -> String {
 }
 
 fn said(text: &str) -> String {
-    clean::one_line(text)
+    sanitize::one_line(text)
 }
 
 fn id(task: &TaskKey) -> String {
-    fit(&clean::one_line(task.shown()), 40)
+    fit(&sanitize::one_line(task.shown()), 40)
 }
 
 fn took(millis: u64) -> String {
-    format!(", {}", units::millis(millis))
+    format!(", {}", numbers::millis(millis))
 }
 
 fn all(reasons: &[String]) -> String {

@@ -20,7 +20,7 @@ const GAP: &str = "  ";
 
 /// Where a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct Layout {
     /// Columns that may be used.
     pub(crate) width: usize,
     /// Whether it has colours.
@@ -57,28 +57,28 @@ impl Part {
     }
 }
 
-impl Page {
+impl Layout {
     /// Standard output.
-    pub fn of_stdout() -> Page {
+    pub fn of_stdout() -> Layout {
         let terminal = io::stdout().is_terminal();
         let columns =
             Term::stdout().size_checked().filter(|_| terminal).map(|(_, columns)| columns);
-        Page::of(columns, colours_wanted(terminal, |name| std::env::var(name).ok()))
+        Layout::of(columns, colours_wanted(terminal, |name| std::env::var(name).ok()))
     }
 
     /// Standard output for lines that stand alone: in a file, where a person
     /// searches rather than reads, they may be long.
-    pub(crate) fn of_stdout_for_lines() -> Page {
+    pub(crate) fn of_stdout_for_lines() -> Layout {
         const LONG: usize = 400;
-        let page = Page::of_stdout();
-        if io::stdout().is_terminal() { page } else { Page { width: LONG, ..page } }
+        let page = Layout::of_stdout();
+        if io::stdout().is_terminal() { page } else { Layout { width: LONG, ..page } }
     }
 
     /// A terminal of so many columns; the last is left empty, because some
     /// terminals begin a new line as soon as it is written. `None` is a file.
-    pub(crate) fn of(columns: Option<u16>, colours: bool) -> Page {
+    pub(crate) fn of(columns: Option<u16>, colours: bool) -> Layout {
         let width = columns.map_or(WIDEST, |columns| usize::from(columns).saturating_sub(1));
-        Page { width: width.clamp(NARROWEST, WIDEST), colours }
+        Layout { width: width.clamp(NARROWEST, WIDEST), colours }
     }
 
     /// A text in its tone.
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_long_reason_has_three_lines_and_a_long_word_is_broken() {
-        let page = Page { width: 20, colours: false };
+        let page = Layout { width: 20, colours: false };
         let lines =
             page.wrapped(4, &format!("one two three {} end of it", "x".repeat(40)), Tone::Dim);
         assert_eq!(lines, ["    one two three", "    xxxxxxxxxxxxxxxx", "    xxxxxxxxxxxxxxx…"]);
@@ -279,8 +279,8 @@ mod tests {
             width in 20_usize..60, head in ".{0,30}", body in ".{0,80}",
             facts in proptest::collection::vec(".{0,20}", 0..5),
         ) {
-            let page = Page { width, colours: false };
-            let part = |text: &str| Part::new(super::super::clean::one_line(text), Tone::Normal);
+            let page = Layout { width, colours: false };
+            let part = |text: &str| Part::new(super::super::sanitize::one_line(text), Tone::Normal);
             let facts: Vec<Part> = facts.iter().map(|fact| part(fact)).collect();
             let (head, body) = ([part(&head)], part(&body));
             proptest::prop_assert!(columns(&page.row(&head, &body, &facts)) <= width);

@@ -15,7 +15,7 @@ const MAX_MARKS: usize = 3;
 
 /// Where in an escape sequence a text stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum Parsing {
     /// In none.
     #[default]
     Ground,
@@ -27,10 +27,10 @@ enum Place {
     Text,
 }
 
-impl Place {
+impl Parsing {
     /// Where a character leads; `None` if it is text and belongs to no sequence.
-    fn behind(self, c: char) -> Option<Place> {
-        use Place::{Control, Escape, Ground, Text};
+    fn behind(self, c: char) -> Option<Parsing> {
+        use Parsing::{Control, Escape, Ground, Text};
         Some(match (self, c) {
             (Escape, '0'..='O' | 'Q'..='W' | 'Y' | 'Z' | '\\' | '`'..='~')
             | (Control, '@'..='~')
@@ -47,8 +47,8 @@ impl Place {
 
 /// Cleans a stream piece by piece. Lines and tabs stay.
 #[derive(Debug, Default)]
-pub(crate) struct Cleaner {
-    place: Place,
+pub(crate) struct Sanitizer {
+    place: Parsing,
     /// The beginning of a character whose end has not come yet.
     torn: Vec<u8>,
     /// Whether the last character was a carriage return, already told as the
@@ -58,7 +58,7 @@ pub(crate) struct Cleaner {
     marks: usize,
 }
 
-impl Cleaner {
+impl Sanitizer {
     /// The next piece, cleaned.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
         let mut whole = std::mem::take(&mut self.torn);
@@ -90,7 +90,7 @@ impl Cleaner {
             // to end must not swallow the rest.
             if matches!(c, '\n' | '\r') {
                 self.end_line(c, clean);
-                self.place = Place::Ground;
+                self.place = Parsing::Ground;
                 continue;
             }
             let next = self.place.behind(c);
@@ -138,7 +138,7 @@ pub(crate) fn is_hidden(c: char) -> bool {
 
 /// A whole text, cleaned; lines and tabs stay.
 pub(crate) fn text(text: &str) -> String {
-    Cleaner::default().push(text.as_bytes())
+    Sanitizer::default().push(text.as_bytes())
 }
 
 /// The beginning of a text as one line.
@@ -210,8 +210,8 @@ mod tests {
             ], 0..200),
             cut in 0_usize..200,
         ) {
-            let whole = Cleaner::default().push(&bytes);
-            let mut cleaner = Cleaner::default();
+            let whole = Sanitizer::default().push(&bytes);
+            let mut cleaner = Sanitizer::default();
             let (head, tail) = bytes.split_at(cut.min(bytes.len()));
             let pieces = cleaner.push(head) + &cleaner.push(tail);
             proptest::prop_assert_eq!(&pieces, &whole);

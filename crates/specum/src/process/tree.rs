@@ -65,7 +65,7 @@ fn spec_part(spec: &Path) -> String {
     format!("{}.", Digest::of(spec.as_os_str().as_encoded_bytes()).hex())
 }
 
-struct Family {
+struct ProcessTree {
     /// What the marks of the spec begin with that we run, if we do.
     run: Option<String>,
     /// How many marks were given.
@@ -80,7 +80,7 @@ struct Family {
     signal: Option<i32>,
 }
 
-static FAMILY: Mutex<Family> = Mutex::new(Family {
+static FAMILY: Mutex<ProcessTree> = Mutex::new(ProcessTree {
     run: None,
     marks: 0,
     started: Vec::new(),
@@ -89,7 +89,7 @@ static FAMILY: Mutex<Family> = Mutex::new(Family {
     signal: None,
 });
 
-/// Tells that [`Family::signal`] is there.
+/// Tells that [`ProcessTree::signal`] is there.
 static HEARD: Condvar = Condvar::new();
 
 /// Whether a child that we did not start is an orphan.
@@ -99,7 +99,7 @@ static LEAVING: AtomicBool = AtomicBool::new(false);
 /// Whether this program knows [`LAUNCH`].
 static LAUNCHER: AtomicBool = AtomicBool::new(false);
 
-fn family() -> MutexGuard<'static, Family> {
+fn process_tree() -> MutexGuard<'static, ProcessTree> {
     FAMILY.lock().expect("no holder panics")
 }
 
@@ -113,47 +113,47 @@ pub fn clean_up_when_interrupted() {
 
 fn interrupted(signal: i32) {
     // Whoever listens hears the first one; the second one ends us.
-    let listener = family().listener.take();
+    let listener = process_tree().listener.take();
     if let Some(listener) = listener {
         listener();
         // Only now: who waits for it, waits for what the listener does.
-        family().signal.get_or_insert(signal);
+        process_tree().signal.get_or_insert(signal);
         HEARD.notify_all();
         return;
     }
     LEAVING.store(true, Ordering::SeqCst);
     end_everything();
-    let mut family = family();
-    for (pid, _) in &family.started {
+    let mut tree = process_tree();
+    for (pid, _) in &tree.started {
         os::end_group(*pid, Strength::Gentle);
     }
-    for directory in &family.directories {
+    for directory in &tree.directories {
         // Already on the way out, and it is only a copy.
         let _ = std::fs::remove_dir_all(directory);
     }
-    let first = *family.signal.get_or_insert(signal);
+    let first = *tree.signal.get_or_insert(signal);
     std::process::exit(i32::from(exit::interrupted_by(first)));
 }
 
 /// The signal that has interrupted us, if one has.
 pub fn interrupted_by() -> Option<i32> {
-    family().signal
+    process_tree().signal
 }
 
 /// Returns when we are interrupted, or when it can be told that we are not:
 /// whoever signals us may signal what we have started first.
 fn await_the_same_signal() {
-    let _ = HEARD.wait_timeout_while(family(), SAME_MOMENT, |family| family.signal.is_none());
+    let _ = HEARD.wait_timeout_while(process_tree(), SAME_MOMENT, |tree| tree.signal.is_none());
 }
 
 /// Waits for those orphans of ours that have ended: until then they count
 /// against the limits of the user.
 fn reap_orphans() {
-    let family = family();
+    let tree = process_tree();
     // Where only git runs there are none, and looking takes time.
-    let is_expecting = family.started.iter().any(|(_, when)| *when == WhenInterrupted::End);
+    let is_expecting = tree.started.iter().any(|(_, when)| *when == WhenInterrupted::End);
     if ADOPTING.load(Ordering::SeqCst) && is_expecting {
-        family.orphans().into_iter().for_each(|pid| {
+        tree.orphans().into_iter().for_each(|pid| {
             os::reap(pid);
         });
     }
@@ -161,19 +161,19 @@ fn reap_orphans() {
 
 /// Lets somebody end in order when we are interrupted for the first time.
 pub fn tell_when_interrupted(listener: impl FnOnce() + Send + 'static) {
-    family().listener = Some(Box::new(listener));
+    process_tree().listener = Some(Box::new(listener));
 }
 
 /// Lets a temporary directory of ours go with us when we are interrupted.
 pub fn remove_when_interrupted(directory: &Path) {
-    family().directories.push(directory.to_owned());
+    process_tree().directories.push(directory.to_owned());
 }
 
 /// From now on what we start works for a run of this spec, and what it leaves
 /// behind becomes our child. Only for a process that starts everything through
 /// this module: any other child would be taken for an orphan.
 pub fn begin_run(spec: &Path) {
-    family().run = Some(spec_part(spec));
+    process_tree().run = Some(spec_part(spec));
     // A system that cannot do it leaves us with process groups and marks.
     ADOPTING.store(os::adopt_orphans(), Ordering::SeqCst);
 }
@@ -274,7 +274,7 @@ fn launched(ourselves: PathBuf, command: &Command, when: WhenInterrupted) -> Com
     launched
 }
 
-impl Family {
+impl ProcessTree {
     /// Children that we did not start ourselves.
     fn orphans(&self) -> Vec<u32> {
         let started = |pid: &u32| self.started.iter().any(|(other, _)| other == pid);
@@ -303,14 +303,14 @@ pub(super) fn start(
     }
     // Held while it starts: whoever looks for orphans must not take a child
     // for one that is just being born.
-    let mut family = family();
-    let mark = family.mark(when);
+    let mut tree = process_tree();
+    let mark = tree.mark(when);
     if let Some(Mark(value)) = &mark {
         command.env(MARK, value);
     }
     failpoint::reached("before a start");
     let child = command.spawn()?;
-    family.started.push((child.id(), when));
+    tree.started.push((child.id(), when));
     failpoint::reached("after a start");
     Ok((child, mark))
 }
@@ -336,11 +336,11 @@ pub(super) fn wait(mut child: Child) -> io::Result<ExitStatus> {
     }
     let status = {
         // At once, so that nobody ends a number that stands for somebody else.
-        let mut family = family();
-        family.started.retain(|(pid, _)| *pid != child.id());
+        let mut tree = process_tree();
+        tree.started.retain(|(pid, _)| *pid != child.id());
         child.wait()?
     };
-    if let verify::Ended::Signal(signal) = os::how_it_ended(status)
+    if let verify::ProcessEnd::Signal(signal) = os::how_it_ended(status)
         && os::asks_to_end(signal)
     {
         await_the_same_signal();
@@ -351,14 +351,14 @@ pub(super) fn wait(mut child: Child) -> io::Result<ExitStatus> {
 /// Forgets a command that does not end although it was killed, or for which
 /// nobody can wait.
 pub(super) fn give_up(pid: u32) {
-    family().started.retain(|(other, _)| *other != pid);
+    process_tree().started.retain(|(other, _)| *other != pid);
     os::wait_for(&[pid]);
 }
 
 /// Ends every command that is not to finish, and everything below us that we
 /// did not start ourselves.
 pub fn end_everything() {
-    let started = family().started.clone();
+    let started = process_tree().started.clone();
     let doomed = started.iter().filter(|(_, when)| *when == WhenInterrupted::End);
     end_all(&doomed.map(|(pid, _)| *pid).collect::<Vec<_>>());
     end_orphans(|_| true);
@@ -374,11 +374,11 @@ fn end_all(leaders: &[u32]) {
     // Seen before they end: afterwards nothing ties them to each other.
     let below: Vec<u32> = leaders.iter().flat_map(|pid| descendants(*pid)).collect();
     let_git_go(&below);
-    let family = family();
-    for (pid, _) in family.started.iter().filter(|(pid, _)| leaders.contains(pid)) {
+    let tree = process_tree();
+    for (pid, _) in tree.started.iter().filter(|(pid, _)| leaders.contains(pid)) {
         os::end_group(*pid, Strength::Final);
     }
-    drop(family);
+    drop(tree);
     below.iter().for_each(|pid| os::end_process(*pid, Strength::Final));
     // What was born meanwhile is an orphan of ours now, or carries the mark.
 }
@@ -406,7 +406,7 @@ pub(super) fn end_left_by(mark: Option<&Mark>, alone: bool) {
 
 /// How many commands run that may have descendants of their own.
 pub(super) fn running() -> usize {
-    family().started.iter().filter(|(_, when)| *when == WhenInterrupted::End).count()
+    process_tree().started.iter().filter(|(_, when)| *when == WhenInterrupted::End).count()
 }
 
 fn descendants(pid: u32) -> Vec<u32> {
@@ -433,7 +433,7 @@ fn end_orphans(which: impl Fn(u32) -> bool) {
     let mut ended = BTreeSet::new();
     for _ in 0..ROUNDS {
         // Under the lock no child of ours is born unseen.
-        let orphans = family().orphans();
+        let orphans = process_tree().orphans();
         let doomed: Vec<u32> = orphans.into_iter().filter(|pid| which(*pid)).collect();
         // Who is still there was waited for, and is held by the kernel.
         if doomed.iter().all(|pid| ended.contains(pid)) {
@@ -448,9 +448,9 @@ fn end_orphans(which: impl Fn(u32) -> bool) {
 
 fn end_with_everything_below(pids: &[u32]) {
     let below = pids.iter().flat_map(|pid| descendants(*pid));
-    let family: Vec<u32> = pids.iter().copied().chain(below).collect();
-    let_git_go(&family);
-    family.into_iter().for_each(|pid| os::end_process(pid, Strength::Final));
+    let tree: Vec<u32> = pids.iter().copied().chain(below).collect();
+    let_git_go(&tree);
+    tree.into_iter().for_each(|pid| os::end_process(pid, Strength::Final));
 }
 
 /// Ends what an earlier run of a spec, which is gone, has left running, and

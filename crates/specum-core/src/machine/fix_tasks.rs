@@ -9,7 +9,7 @@ use crate::tasks::{Task, TaskEdit, TaskFile, short_title};
 impl Loop<'_> {
     /// Gives every task that has used its attempts a fix task, or blocks. Never
     /// while a batch runs: an insertion would shift the positions of the others.
-    pub(super) fn mend_exhausted(&mut self) {
+    pub(super) fn add_fix_tasks(&mut self) {
         let cap = self.state.max_task_iterations;
         if self.state.blocked.is_some() {
             return;
@@ -98,8 +98,8 @@ fn depth(tasks: &[Task], task: &Task) -> u64 {
 fn last_of_family<'t>(tasks: &'t [Task], task: &'t Task) -> &'t Task {
     let mut family = vec![task];
     for other in tasks {
-        let mends = |id: &str| family.iter().any(|member| member.id.as_deref() == Some(id));
-        if other.index > task.index && other.fixes().is_some_and(mends) {
+        let fixes = |id: &str| family.iter().any(|member| member.id.as_deref() == Some(id));
+        if other.index > task.index && other.fixes().is_some_and(fixes) {
             family.push(other);
         }
     }
@@ -112,7 +112,7 @@ fn fix_block(file: &TaskFile<'_>, task: &Task, fix_id: &str, reason: &str) -> St
     let reason = reason.lines().collect::<Vec<_>>().join(" ");
     let mut block = format!(
         "- [ ] {fix_id} [FIX {id}] Fix: {}\n  - **Do**: {id} kept failing. Find the cause and \
-         mend it; {id} is tried again afterwards.\n    Last failure: {reason}\n",
+         fix it; {id} is tried again afterwards.\n    Last failure: {reason}\n",
         short_title(&task.title)
     );
     // A check that is no text would not be the same as text; the task itself is

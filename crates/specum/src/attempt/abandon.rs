@@ -10,14 +10,14 @@ use specum_core::machine::{self, Event};
 use specum_core::tasks;
 use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
-use super::judge::{By, Judged, KEPT_EVIDENCE, evidence, question};
+use super::judge::{By, Judgement, KEPT_EVIDENCE, evidence, question};
 use super::review::{review, without_ticks};
-use super::{AttemptError, Opened, Workspace};
+use super::{Attempt, AttemptError, Workspace};
 use crate::git;
 
 /// Work that was looked at where it was done, beside the user's tree.
 #[derive(Debug)]
-pub struct Tried {
+pub struct Trial {
     /// What the layers say.
     pub verdict: Verdict,
     /// The kind of failure, in one word; empty if it passed.
@@ -31,27 +31,27 @@ pub struct Tried {
 impl Workspace {
     /// Ends an attempt as failed on somebody's word, without a check: whoever
     /// worked it broke off.
-    pub fn give_up(&self, opened: &Opened, reason: &str) -> Result<Judged, AttemptError> {
+    pub fn give_up(&self, opened: &Attempt, reason: &str) -> Result<Judgement, AttemptError> {
         let left = self.changed_by(opened, &self.tree()?)?;
         let message = line::head(reason, KEPT_EVIDENCE).to_owned();
         let failures = vec![Failure { layer: Layer::Signal, message }];
         let verdict = Verdict::failed(failures);
         let class = verdict.class().to_owned();
-        self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Verb)
+        self.fail(opened, Trial { verdict, class, output: String::new(), left }, By::Verb)
     }
 
     /// Ends an attempt of a run as failed, for a reason that lies with the
     /// agent.
     pub fn give_up_on(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         trouble: &Trouble,
         left: Vec<String>,
-    ) -> Result<Judged, AttemptError> {
+    ) -> Result<Judgement, AttemptError> {
         let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
         let verdict = Verdict::failed(failures);
         let class = trouble.class().to_owned();
-        self.fail(opened, Tried { verdict, class, output: String::new(), left }, By::Run)
+        self.fail(opened, Trial { verdict, class, output: String::new(), left }, By::Run)
     }
 
     /// Lets the loop wait for a person, with the reason.
@@ -69,11 +69,11 @@ impl Workspace {
     /// Looks at work where it was done, in a tree beside the user's.
     pub fn try_work(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         result: &str,
         root: &Path,
         changed: &[String],
-    ) -> Result<Tried, AttemptError> {
+    ) -> Result<Trial, AttemptError> {
         let check = self.run_check(self.check_of(opened)?.as_ref(), root);
         let files = self.in_repository(opened.fields().files);
         // What would not come along is not dropped in silence.
@@ -88,37 +88,42 @@ impl Workspace {
             commit: CommitRun::Cannot(cannot),
         });
         let class = verdict.class().to_owned();
-        Ok(Tried { verdict, class, output: evidence(&check), left: Vec::new() })
+        Ok(Trial { verdict, class, output: evidence(&check), left: Vec::new() })
     }
 
     /// Sets an attempt aside whose work does not even fit into the files.
     pub fn set_aside(
         &self,
-        opened: &Opened,
+        opened: &Attempt,
         reason: String,
         output: String,
-    ) -> Result<Judged, AttemptError> {
+    ) -> Result<Judgement, AttemptError> {
         let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
         let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
         let class = "conflict".to_owned();
-        self.end(opened, Tried { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
+        self.end(opened, Trial { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
             Event::SetAside { index, reason }
         })
     }
 
     /// Ends an attempt as failed.
-    pub fn fail(&self, opened: &Opened, tried: Tried, by: By<'_>) -> Result<Judged, AttemptError> {
+    pub fn fail(
+        &self,
+        opened: &Attempt,
+        tried: Trial,
+        by: By<'_>,
+    ) -> Result<Judgement, AttemptError> {
         let reason = tried.verdict.reason();
         self.end(opened, tried, by, |index| Event::Fail { index, reason })
     }
 
     fn end(
         &self,
-        opened: &Opened,
-        tried: Tried,
+        opened: &Attempt,
+        tried: Trial,
         by: By<'_>,
         event: impl FnOnce(usize) -> Event,
-    ) -> Result<Judged, AttemptError> {
+    ) -> Result<Judgement, AttemptError> {
         let locked = self.store.lock()?;
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         self.tell(&mut reviewed);
@@ -130,11 +135,11 @@ impl Workspace {
         self.is_still_open(state, opened, by, &self.store.read_journal()?)?;
         let mut foreign = reviewed.unproved.clone();
         foreign.retain(|key| key.id != opened.key.id);
-        let mut judged = Judged::new(opened, tried.verdict, tried.left, &foreign);
+        let mut judged = Judgement::new(opened, tried.verdict, tried.left, &foreign);
         (judged.class, judged.output) = (tried.class, tried.output);
         let index = match file.find(&opened.key) {
-            tasks::Found::Same(index) | tasks::Found::Retitled(index) => Some(index),
-            tasks::Found::Gone => None,
+            tasks::TaskMatch::Same(index) | tasks::TaskMatch::Retitled(index) => Some(index),
+            tasks::TaskMatch::Gone => None,
         };
         judged.question = question(&reviewed.ledger, opened, index.is_none(), &judged.verdict);
         let Some(index) = index else {
@@ -156,7 +161,11 @@ impl Workspace {
     }
 
     /// Copies what an attempt has left in the user's tree that waits for a person.
-    fn keep_left(&self, opened: &Opened, mut judged: Judged) -> Result<Judged, AttemptError> {
+    fn keep_left(
+        &self,
+        opened: &Attempt,
+        mut judged: Judgement,
+    ) -> Result<Judgement, AttemptError> {
         if judged.question.is_some()
             && !judged.changed.is_empty()
             && let Ok(git) = &self.git

@@ -25,7 +25,7 @@ pub const TRANSCRIPT_TAILS: [u64; 2] = [32 * 1024, 512 * 1024];
 
 /// Whether `word` stands alone on a line of a message, bare, bold, as a
 /// heading or in a `<promise>` tag, outside fences.
-pub fn claims(message: &str, word: &str) -> bool {
+pub fn says(message: &str, word: &str) -> bool {
     let mut in_fence = false;
     line::lines(message.as_bytes()).any(|line| {
         if line.is_fence() {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn claimed(message: &str) -> bool {
-        claims(message, ALL_TASKS_COMPLETE)
+        says(message, ALL_TASKS_COMPLETE)
     }
 
     #[test]

@@ -85,4 +85,4 @@ pub(crate) fn ignores(_signal: i32) -> bool {
     false
 }
 
-pub(crate) fn widen(_pipe: &impl Sized) {}
+pub(crate) fn grow_pipe(_pipe: &impl Sized) {}
