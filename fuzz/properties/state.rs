@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 use specum_core::budget::Charge;
-use specum_core::ledger::Ledger;
 use specum_core::machine::{self, Due, Event, Start};
 use specum_core::plan::Scope;
+use specum_core::plan_record::PlanRecord;
 use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile};
 
@@ -96,7 +96,8 @@ fn the_loop_goes_on(state: &State) {
     ];
     let mut state = state.clone();
     for event in events {
-        if let Due::Work(unit) = machine::due(&state, &file, &Scope::all(5), &Ledger::default()) {
+        if let Due::Work(unit) = machine::due(&state, &file, &Scope::all(5), &PlanRecord::default())
+        {
             assert!(unit.tasks().iter().all(|&index| !file.tasks[index].done));
         }
         for task in &file.tasks {

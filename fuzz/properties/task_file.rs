@@ -1,12 +1,12 @@
 //! `tasks.md`: scanning never fails, and an edit changes the bytes it names.
 
 use specum_core::journal::{Entry, Record};
-use specum_core::ledger::{Ledger, Review};
 use specum_core::machine::{self, Due, Event};
 use specum_core::plan::{self, Scope, Unit};
+use specum_core::plan_record::{PlanRecord, Review};
 use specum_core::state::State;
 use specum_core::tasks::{Check, Program, Task, TaskEdit, TaskFile, TaskMatch};
-use specum_core::{check, ledger, tasks};
+use specum_core::{check, plan_record, tasks};
 
 /// How many tasks of a file are edited: each edit scans the file anew.
 const EDITED: usize = 12;
@@ -120,12 +120,12 @@ fn ticks_are_told_apart(file: &TaskFile<'_>) {
     let started = Entry::Started {
         tasks: file.tasks.len(),
         open: file.open().count(),
-        plan: ledger::beginning(file),
+        plan: plan_record::beginning(file),
     };
-    let record = Record { v: 1, at: String::new(), entry: started, changes: None };
-    let ledger = Ledger::of(&[record]);
-    assert_eq!(ledger.review(file, Some("1.1")), Review::default(), "nothing has changed");
-    let unproved = ledger.unproved(&after);
+    let record = Record::new("", started);
+    let plan_record = PlanRecord::of(&[record]);
+    assert_eq!(plan_record.review(file, Some("1.1")), Review::default(), "nothing has changed");
+    let unproved = plan_record.unproved(&after);
     // Two tasks of one id cannot be told apart, and no loop begins with them.
     assert!(unproved.contains(&after.tasks[open.index].key()) || has_doubles(file));
 }
@@ -147,7 +147,7 @@ fn the_plan_names_open_tasks(file: &TaskFile<'_>) {
 
 fn a_pass_ticks_the_task_and_nothing_else(file: &TaskFile<'_>) {
     let state = State::new(file.tasks.len());
-    let Due::Work(unit) = machine::due(&state, file, &Scope::all(1), &Ledger::default()) else {
+    let Due::Work(unit) = machine::due(&state, file, &Scope::all(1), &PlanRecord::default()) else {
         return;
     };
     let index = unit.tasks()[0];

@@ -14,12 +14,14 @@ pub use self::rename::follow_renames;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ledger::{PlanEdit, PlannedTask};
+use crate::attempt::AttemptId;
+use crate::plan_record::{PlanEdit, PlannedTask};
 use crate::progress::Note;
+use crate::state::{self, State};
 use crate::tasks::{TaskEdit, TaskKey};
 
 /// The newest format this version writes.
-pub const FORMAT_VERSION: u64 = 1;
+pub const FORMAT_VERSION: u64 = 2;
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,10 @@ pub struct Record {
     pub v: u64,
     /// When, in RFC 3339.
     pub at: String,
+    /// The attempt it is about. Format 1 named it in the record of its opening
+    /// only; [`Ledger`](crate::attempt::Ledger) knows which one is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<AttemptId>,
     /// What.
     #[serde(flatten)]
     pub entry: Entry,
@@ -110,10 +116,6 @@ pub enum Entry {
         /// The branch; absent when HEAD is detached or there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
-        /// What tells the attempt from every other, whatever its task is called
-        /// by now.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        id: String,
         /// What its task was called then and since, if it is called otherwise now.
         /// Never written: a reader that follows the plan's edits fills it in.
         #[serde(skip)]
@@ -536,6 +538,11 @@ impl StateChange {
 }
 
 impl Record {
+    /// A record of this format that changes no file.
+    pub fn new(at: impl Into<String>, entry: Entry) -> Record {
+        Record { v: FORMAT_VERSION, at: at.into(), id: None, entry, changes: None }
+    }
+
     /// One line, with its line ending.
     pub fn render(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("a record is JSON");
@@ -556,6 +563,18 @@ pub fn last(tail: &[u8]) -> Option<Record> {
     lines.iter().rev().find_map(|line| serde_json::from_slice(line.text).ok())
 }
 
+/// The state as the loop wrote it last; `None` if the loop has ended since.
+pub fn last_state(records: &[Record]) -> Option<State> {
+    let last = records.iter().rev().find_map(|record| match &record.changes {
+        Some(Changes { state: StateChange::Keep, .. }) | None => None,
+        Some(changes) => Some(&changes.state),
+    })?;
+    match last {
+        StateChange::Write(object) => State::parse(&state::render_object(object)).ok(),
+        StateChange::Keep | StateChange::Delete => None,
+    }
+}
+
 /// The transaction that was begun and not completed, if the journal ends with
 /// one. A torn line behind it changes nothing.
 pub fn unfinished(tail: &[u8]) -> Option<Changes> {
@@ -567,7 +586,7 @@ mod tests {
     use super::*;
 
     fn record(entry: Entry, changes: Option<Changes>) -> Record {
-        Record { v: FORMAT_VERSION, at: "2026-01-01T00:00:00Z".into(), entry, changes }
+        Record { changes, ..Record::new("2026-01-01T00:00:00Z", entry) }
     }
 
     #[test]
@@ -582,7 +601,7 @@ mod tests {
             record(Entry::Completed { tasks: 3, promise: false }, Some(changes.clone())).render(),
         )
         .unwrap();
-        insta::assert_snapshot!(line.trim_end(), @r#"{"v":1,"at":"2026-01-01T00:00:00Z","event":"completed","tasks":3,"changes":{"tasks":[{"tick":{"id":"1.1","title":"a\nb"}}],"state":"delete"}}"#);
+        insta::assert_snapshot!(line.trim_end(), @r#"{"v":2,"at":"2026-01-01T00:00:00Z","event":"completed","tasks":3,"changes":{"tasks":[{"tick":{"id":"1.1","title":"a\nb"}}],"state":"delete"}}"#);
         assert_eq!(parse(line.as_bytes())[0].changes.as_ref(), Some(&changes));
     }
 

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod attempt;
 pub mod brief;
 pub mod budget;
 pub mod check;
@@ -32,11 +33,11 @@ pub mod event;
 pub mod guard;
 pub mod hook;
 pub mod journal;
-pub mod ledger;
 pub mod line;
 pub mod machine;
 pub mod owner;
 pub mod plan;
+pub mod plan_record;
 pub mod progress;
 pub mod prompt;
 pub mod retention;

@@ -10,9 +10,9 @@ mod fix_tasks;
 
 use std::collections::BTreeMap;
 
-use crate::ledger::{Ledger, OnRecord};
 use crate::line;
 use crate::plan::{self, Readiness, Scope, Unit};
+use crate::plan_record::{OnRecord, PlanRecord};
 use crate::progress::{Note, Section};
 use crate::state::{self, Owner, ParallelGroup, Phase, State, Status, TaskResult};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
@@ -54,12 +54,12 @@ pub fn unit(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Unit {
     })
 }
 
-/// What is to be worked now. The ledger says what waits for a person.
-pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -> Due {
+/// What is to be worked now. The plan_record says what waits for a person.
+pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &PlanRecord) -> Due {
     // Completion first: a loop that finished with its last allowed attempt has
     // finished.
     match unit(state, file, scope) {
-        Unit::Complete => nothing_due(state, file, scope, ledger),
+        Unit::Complete => nothing_due(state, file, scope, plan_record),
         _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
         _ if state.awaiting_approval => Due::Paused(state.paused_for.clone()),
         _ if state.attempts_left() == 0 => Due::Capped,
@@ -71,15 +71,15 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -
 }
 
 /// Why nothing is due: all is done, or a person is asked.
-fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, ledger: &Ledger) -> Due {
+fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &PlanRecord) -> Due {
     let waits =
         |task: &Task| state.result_of(task.index, &task.name()).is_some_and(|result| result.waits);
     let is_asked_for = |task: &Task| {
         scope.holds(task) || task.fixes().is_some_and(|id| scope.only.iter().any(|only| only == id))
     };
     let waiting = file.open().filter(|task| is_asked_for(task) && waits(task));
-    let waiting = waiting.filter_map(|task| ledger.task(&task.name()));
-    let removed = ledger.removals().filter(|_| scope.only.is_empty());
+    let waiting = waiting.filter_map(|task| plan_record.task(&task.name()));
+    let removed = plan_record.removals().filter(|_| scope.only.is_empty());
     let questions: Vec<String> = waiting.chain(removed).filter_map(OnRecord::question).collect();
     if !questions.is_empty() {
         return Due::Waits(questions);

@@ -11,7 +11,6 @@ mod commit;
 mod digests;
 mod elsewhere;
 mod error;
-mod history;
 mod judge;
 mod keep;
 mod open;
@@ -22,23 +21,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use specum_core::attempt::{Attempt, Ledger, LoopStanding};
 use specum_core::check;
 use specum_core::journal::Entry;
-use specum_core::ledger;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
+use specum_core::plan_record;
 use specum_core::settings;
-use specum_core::state::State;
+use specum_core::state::{self, State};
 use specum_core::tasks::{TaskEdit, TaskFile};
 use specum_core::verify::CheckTime;
 
 pub use self::abandon::Trial;
 use self::digests::Digests;
 pub use self::error::AttemptError;
-pub use self::history::{Delegation, History, LaunchPlace, open_attempt, pending};
 pub use self::judge::{By, Examination, Judgement};
-pub use self::open::{Announcement, Attempt, NextWork};
+pub use self::open::{Announcement, NextWork};
 pub(crate) use self::review::{checks_on_record, review, take_back};
 pub use self::review::{told, without_ticks};
 use crate::git::{Git, Status};
@@ -143,8 +142,8 @@ impl Workspace {
         let state = self.known_state()?.unwrap_or_else(|| State::new(file.tasks.len()));
         self.refuse_beside_a_run(&state)?;
         // A loop that is new to us finds the plan as it is; what is ticked counts.
-        let is_new = !self.ledger()?.has_begun();
-        let plan = if is_new { ledger::beginning(&file) } else { Vec::new() };
+        let is_new = !self.plan_record()?.has_begun();
+        let plan = if is_new { plan_record::beginning(&file) } else { Vec::new() };
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open, plan }, &step)?;
@@ -155,8 +154,8 @@ impl Workspace {
     /// A loop that waits because HEAD has left the branch of an attempt waits until
     /// it is back, or a person says that it is to go on where it is.
     fn refuse_off_branch(&self, git: &Git) -> Result<(), AttemptError> {
-        let journal = self.store.read_journal()?;
-        let Some(before) = History(&journal).left_branch() else { return Ok(()) };
+        let ledger = self.store.ledger()?;
+        let Some(before) = ledger.left_branch() else { return Ok(()) };
         match git.status()?.branch {
             Some(now) if now == before => Ok(()),
             now => Err(AttemptError::OffBranch {
@@ -187,12 +186,12 @@ impl Workspace {
     pub fn judge_finished(&self, by: By<'_>) -> Result<Vec<Judgement>, AttemptError> {
         let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
-        let journal = self.store.read_journal()?;
-        let running = history::running(state, &view.file(), &journal);
+        let ledger = self.store.ledger()?;
+        let running = running(state, &view.file(), &ledger);
         let mut judged = Vec::new();
         for opened in running {
-            let Some(result) = History(&journal).reported(&opened) else { continue };
-            match self.judge(&opened, &result, by) {
+            let Some(result) = ledger.reported(&opened.id) else { continue };
+            match self.judge(&opened, result, by) {
                 Ok(verdict) => judged.push(verdict),
                 // Another judge was faster with this one.
                 Err(AttemptError::NotOpen(_)) => {}
@@ -207,17 +206,20 @@ impl Workspace {
     pub fn reports(&self) -> Result<Vec<(Attempt, String)>, AttemptError> {
         let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
-        let journal = self.store.read_journal()?;
+        let ledger = self.store.ledger()?;
         let file = view.file();
         let open = match machine::unit(state, &file, &self.scope) {
             Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
-                open_attempt(&journal, &file.tasks[index].key()).into_iter().collect()
+                ledger.open_attempt(&file.tasks[index].key()).into_iter().collect()
             }
-            _ => history::running(state, &file, &journal),
+            _ => running(state, &file, &ledger),
         };
         let reports: Option<Vec<(Attempt, String)>> = open
             .into_iter()
-            .map(|opened| History(&journal).reported(&opened).map(|result| (opened, result)))
+            .map(|opened| {
+                let result = ledger.reported(&opened.id)?.to_owned();
+                Some((opened, result))
+            })
             .collect();
         Ok(reports.unwrap_or_default())
     }
@@ -248,8 +250,8 @@ impl Workspace {
 
     /// Whether no attempt at the task has failed since it passed last.
     pub fn has_never_failed(&self, opened: &Attempt) -> Result<bool, AttemptError> {
-        let journal = self.store.read_journal()?;
-        Ok(History(&journal).last_failure(&opened.key).is_none())
+        let ledger = self.store.ledger()?;
+        Ok(ledger.last_failure(&opened.key).is_none())
     }
 
     /// Whether every box is ticked.
@@ -262,12 +264,12 @@ impl Workspace {
     /// Whether a person has ended the loop, or removed the spec.
     pub fn was_cancelled(&self) -> bool {
         !self.spec.dir.exists()
-            || self.store.read_journal().is_ok_and(|journal| History(&journal).was_cancelled())
+            || self.store.ledger().is_ok_and(|ledger| ledger.standing() == LoopStanding::Cancelled)
     }
 
     /// Whether the loop has ended because every box is ticked.
     pub fn is_complete(&self) -> bool {
-        self.store.read_journal().is_ok_and(|journal| History(&journal).is_complete())
+        self.store.ledger().is_ok_and(|ledger| ledger.standing() == LoopStanding::Completed)
     }
 
     /// Fetches the notes of an executor from where it worked.
@@ -312,18 +314,41 @@ impl Workspace {
             return Err(AttemptError::NoLoop(self.spec.name.clone()));
         }
         let file = reviewed.view.file();
-        let journal = self.store.read_journal()?;
+        let ledger = self.store.ledger()?;
         // Whoever was told to work on `no.1` means that task, although another
         // one may stand there by now; of several, the one that was told last.
-        let open = History(&journal).open_attempts();
+        let open = ledger.open_attempts();
         let told = open.into_iter().filter(|opened| opened.is_called(address));
-        if let Some(opened) = told.max_by_key(|opened| History(&journal).opening_of(opened)) {
+        if let Some(opened) = told.last() {
             return Ok(opened);
         }
         let task =
             file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
-        open_attempt(&journal, &task.key()).ok_or_else(|| AttemptError::NotOpen(task.name()))
+        ledger.open_attempt(&task.key()).ok_or_else(|| AttemptError::NotOpen(task.name()))
     }
+}
+
+/// The tasks of the running batch that have no verdict yet, each with its attempt;
+/// none if that is to begin anew.
+pub fn pending(
+    state: &State,
+    file: &TaskFile<'_>,
+    ledger: &Ledger,
+) -> Vec<(usize, Option<Attempt>)> {
+    if state.parallel_group.is_none() {
+        return Vec::new();
+    }
+    let pending =
+        state.task_results.values().filter(|result| result.status == state::Status::Pending);
+    pending
+        .filter_map(|result| file.tasks.iter().find(|task| task.name() == result.id))
+        .map(|task| (task.index, ledger.open_attempt(&task.key())))
+        .collect()
+}
+
+/// The attempts of the running batch that are under way.
+fn running(state: &State, file: &TaskFile<'_>, ledger: &Ledger) -> Vec<Attempt> {
+    pending(state, file, ledger).into_iter().filter_map(|(_, opened)| opened).collect()
 }
 
 /// How long a check may take, if a person has set it. What cannot be read as a

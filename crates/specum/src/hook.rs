@@ -31,7 +31,7 @@ use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskText};
 
-use crate::attempt::{History, review, take_back};
+use crate::attempt::{review, take_back};
 use crate::claude_config;
 use crate::clock;
 use crate::files;
@@ -275,7 +275,7 @@ fn is_ours(store: &Store, state: Option<&State>) -> bool {
     // A state of ours says so; one of an earlier version, or one that cannot be
     // read, leaves it to the journal.
     state.is_some_and(|state| state.plan.is_some())
-        || store.read_journal().is_ok_and(|journal| History(&journal).is_under_way())
+        || store.ledger().is_ok_and(|ledger| ledger.is_under_way())
 }
 
 /// What the session has to do with the loop.
@@ -332,18 +332,18 @@ fn proved(store: &Store, tasks: Arc<TaskText>, state: Option<&State>) -> Proved 
     let file = tasks.file();
     let something_open = file.open().next().is_some();
     let is_reviewed = state.is_some_and(|state| state.has_reviewed(&file));
-    let ledger = match something_open && !waits && is_reviewed {
+    let plan_record = match something_open && !waits && is_reviewed {
         true => None,
-        false => store.ledger().ok(),
+        false => store.plan_record().ok(),
     };
-    let Some(ledger) = ledger else {
+    let Some(plan_record) = plan_record else {
         return Proved { tasks: Some(tasks), ..Proved::default() };
     };
-    let unproved = ledger.unproved(&file);
+    let unproved = plan_record.unproved(&file);
     let names = unproved.iter().map(|task| task.id.clone()).collect();
     let edits: Vec<TaskEdit> = unproved.into_iter().map(TaskEdit::Untick).collect();
     let tasks = Some(Arc::new(TaskEdit::apply_to(&edits, &file)));
-    Proved { tasks, questions: ledger.questions().collect(), unproved: names }
+    Proved { tasks, questions: plan_record.questions().collect(), unproved: names }
 }
 
 /// That these ticks count for nothing, in words.

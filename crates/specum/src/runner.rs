@@ -27,6 +27,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use specum_core::agent::{Agent, Report, Sign};
+use specum_core::attempt::Attempt;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
@@ -37,7 +38,7 @@ use thiserror::Error;
 
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
-use crate::attempt::{Attempt, AttemptError, History, Workspace};
+use crate::attempt::{AttemptError, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{self, GitError, Programs};
 use crate::logs;
@@ -341,14 +342,14 @@ fn waits_for_git(
     workspace: &Workspace,
     options: &Options,
 ) -> Result<Option<Vec<String>>, RunError> {
-    let journal = workspace.store.read_journal()?;
-    let (Ok(git), Some((before, _, what)), false) =
-        (&workspace.git, History(&journal).git_change(), options.accept_git_changes)
+    let ledger = workspace.store.ledger()?;
+    let (Ok(git), Some(change), false) =
+        (&workspace.git, ledger.git_change(), options.accept_git_changes)
     else {
         return Ok(None);
     };
-    let is_put_back = git.programs(None)?.digest() == before;
-    Ok((!is_put_back).then(|| what.to_vec()))
+    let is_put_back = git.programs(None)?.digest() == change.before;
+    Ok((!is_put_back).then(|| change.what.clone()))
 }
 
 /// Keeps other runs out of this work tree, also those of other specs: nobody could tell what

@@ -17,10 +17,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use specum_core::attempt::Ledger;
 use specum_core::guard::Memory;
 use specum_core::journal::Record;
-use specum_core::ledger::Ledger;
 use specum_core::owner::Beat;
+use specum_core::plan_record::PlanRecord;
 use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::{TaskFile, TaskText};
 use thiserror::Error;
@@ -323,10 +324,17 @@ impl Store {
         read.map_err(|error| FileError::new("read", &path, error))
     }
 
-    /// What the journal has on record about the plan.
+    /// Where the attempts stand.
     pub fn ledger(&self) -> Result<Arc<Ledger>, FileError> {
         let path = self.journal_path();
         let read = self.records.lock().expect("no reader panics").ledger(&path);
+        read.map_err(|error| FileError::new("read", &path, error))
+    }
+
+    /// What the journal has on record about the plan.
+    pub fn plan_record(&self) -> Result<Arc<PlanRecord>, FileError> {
+        let path = self.journal_path();
+        let read = self.records.lock().expect("no reader panics").plan_record(&path);
         read.map_err(|error| FileError::new("read", &path, error))
     }
 

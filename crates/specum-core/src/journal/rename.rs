@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::{Entry, Record};
-use crate::ledger::PlanEdit;
+use crate::plan_record::PlanEdit;
 use crate::tasks::TaskKey;
 
 /// Lets every record call its task what it is called now. Records in front of
@@ -25,6 +25,7 @@ pub fn follow_renames(records: &mut [Record], from: usize) {
         if renames.is_empty() {
             continue;
         }
+        let renames = renames.iter().map(|(from, to)| (from.as_str(), to)).collect();
         let earlier = records[..at].iter_mut().rev();
         for record in earlier.take_while(|record| !record.entry.ends_the_loop()) {
             record.entry.rename(&renames);
@@ -38,10 +39,10 @@ impl Entry {
         matches!(self, Entry::Cancelled | Entry::Completed { .. })
     }
 
-    fn rename(&mut self, renames: &HashMap<String, TaskKey>) {
+    pub(crate) fn rename(&mut self, renames: &HashMap<&str, &TaskKey>) {
         let rename = |key: &mut TaskKey| {
-            if let Some(to) = renames.get(&key.id) {
-                *key = to.clone();
+            if let Some(to) = renames.get(key.id.as_str()) {
+                *key = (*to).clone();
             }
         };
         match self {
@@ -64,13 +65,13 @@ impl Entry {
             }
             Entry::Unticked { tasks } | Entry::Told { tasks } => {
                 for name in tasks {
-                    if let Some(to) = renames.get(name) {
+                    if let Some(to) = renames.get(name.as_str()) {
                         name.clone_from(&to.id);
                     }
                 }
             }
             Entry::Opened { task, was, .. } => {
-                if renames.contains_key(&task.id) {
+                if renames.contains_key(task.id.as_str()) {
                     was.push(task.id.clone());
                 }
                 rename(task);

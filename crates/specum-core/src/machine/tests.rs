@@ -44,7 +44,7 @@ impl World {
     }
 
     fn due(&self) -> Due {
-        due(&self.state, &TaskFile::scan(&self.text), &Scope::all(5), &Ledger::default())
+        due(&self.state, &TaskFile::scan(&self.text), &Scope::all(5), &PlanRecord::default())
     }
 
     fn at(&self) -> (usize, u64, u64) {

@@ -8,7 +8,7 @@ use super::{
     AgentChange, Attempt, AttemptResult, Kept, Outside, Spent, Standing, Summary, TaskSummary, Wait,
 };
 use crate::journal::{Changes, Entry, Record, StateChange};
-use crate::ledger::{Ledger, PlanEdit};
+use crate::plan_record::{PlanEdit, PlanRecord};
 use crate::tasks::{TaskFile, TaskKey, TaskMatch};
 
 /// The summary of one loop.
@@ -20,8 +20,8 @@ pub(super) fn gather(records: &[Record], file: &TaskFile<'_>) -> Summary {
     let mut summary = gathering.summary;
     summary.since = records.first().map(|record| record.at.clone());
     summary.until = records.last().map(|record| record.at.clone());
-    let ledger = Ledger::of(records);
-    summary.questions = ledger.questions().collect();
+    let plan_record = PlanRecord::of(records);
+    summary.questions = plan_record.questions().collect();
     add_up(&mut summary);
     summary
 }

@@ -11,7 +11,7 @@ fn key(id: &str) -> TaskKey {
 /// Records a second apart.
 fn records(entries: Vec<Entry>) -> Vec<Record> {
     let at = |n: usize| format!("2026-01-01T00:00:{n:02}Z");
-    let record = |(n, entry)| Record { v: FORMAT_VERSION, at: at(n), entry, changes: None };
+    let record = |(n, entry)| Record::new(at(n), entry);
     entries.into_iter().enumerate().map(record).collect()
 }
 
@@ -30,7 +30,6 @@ fn opened(id: &str, attempt: u64) -> Entry {
         left_before: Default::default(),
         open_elsewhere: Default::default(),
         branch: None,
-        id: String::new(),
         was: vec![],
     }
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use specum_core::agent::Trouble;
+use specum_core::attempt::Attempt;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
@@ -12,7 +13,7 @@ use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::judge::{By, Judgement, KEPT_EVIDENCE, evidence, question};
 use super::review::{review, without_ticks};
-use super::{Attempt, AttemptError, Workspace};
+use super::{AttemptError, Workspace};
 use crate::git;
 
 /// Work that was looked at where it was done, beside the user's tree.
@@ -132,7 +133,7 @@ impl Workspace {
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
         let opened = &self.renamed(opened)?;
-        self.is_still_open(state, opened, by, &self.store.read_journal()?)?;
+        self.is_still_open(state, opened, by)?;
         let mut foreign = reviewed.unproved.clone();
         foreign.retain(|key| key.id != opened.key.id);
         let mut judged = Judgement::new(opened, tried.verdict, tried.left, &foreign);
@@ -141,9 +142,9 @@ impl Workspace {
             tasks::TaskMatch::Same(index) | tasks::TaskMatch::Retitled(index) => Some(index),
             tasks::TaskMatch::Gone => None,
         };
-        judged.question = question(&reviewed.ledger, opened, index.is_none(), &judged.verdict);
+        judged.question = question(&reviewed.plan_record, opened, index.is_none(), &judged.verdict);
         let Some(index) = index else {
-            locked.record(judged.entry(opened))?;
+            locked.record_of(&opened.id, judged.entry(opened))?;
             drop(locked);
             return self.keep_left(opened, judged);
         };
@@ -154,7 +155,7 @@ impl Workspace {
         judged.set_aside = matches!(event, Event::SetAside { .. });
         let step = without_ticks(state, &file, event, &foreign);
         judged.learn_from(&step);
-        locked.write_step(judged.entry(opened), &step)?;
+        locked.write_step_of(&opened.id, judged.entry(opened), &step)?;
         self.record_fixes(&locked, &step)?;
         drop(locked);
         self.keep_left(opened, judged)

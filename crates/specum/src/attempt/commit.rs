@@ -4,27 +4,16 @@
 //! tick without its commit is an unfinished transaction: the journal says so,
 //! and whoever looks next makes the commit or takes the tick back.
 
+use specum_core::attempt::{Attempt, PassedAttempt};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Signal};
-use specum_core::progress::Note;
 use specum_core::tasks::{TaskMatch, short_title};
 use specum_core::verify::{self, CommitRun, Failure, Layer};
 
 use super::judge::{evidence, signals};
 use super::review::review;
-use super::{Attempt, AttemptError, History, Judgement, Workspace};
+use super::{AttemptError, Judgement, Workspace};
 use crate::git::{self, Committed, Git, GitError};
-
-/// A passed attempt whose commit is not recorded yet.
-#[derive(Debug)]
-pub struct Uncommitted {
-    /// The attempt.
-    pub opened: Attempt,
-    /// What it changed.
-    pub changed: Vec<String>,
-    /// What was noted when it passed.
-    pub notes: Vec<Note>,
-}
 
 /// What became of a commit.
 struct CommitOutcome {
@@ -51,9 +40,10 @@ impl Workspace {
         mut judged: Judgement,
     ) -> Result<Judgement, AttemptError> {
         // Not held any longer: the journal would be copied for the next record.
-        let passed = History(&self.store.read_journal()?).uncommitted();
-        let Some(passed) = passed else { return Ok(judged) };
-        debug_assert_eq!(passed.opened.key, opened.key);
+        let passed = self.store.ledger()?.uncommitted();
+        let Some(passed) = passed.filter(|passed| passed.attempt.id == opened.id) else {
+            return Ok(judged);
+        };
         let outcome = self.commit(&passed, &judged)?;
         judged.commit = outcome.id;
         if let Some((back, signals)) = outcome.failure {
@@ -70,15 +60,15 @@ impl Workspace {
         // Taking the lock completes the tick itself, which comes first.
         drop(self.store.lock()?);
         let Ok(git) = &self.git else { return Ok(()) };
-        if History(&self.store.read_journal()?).uncommitted().is_none() {
+        if self.store.ledger()?.uncommitted().is_none() {
             return Ok(());
         }
         // Whoever judged it may still be at it.
         let _turn = self.store.check_turn()?;
-        while let Some(passed) = History(&self.store.read_journal()?).uncommitted() {
-            let judged = Judgement::of_passed(&passed.opened, passed.changed.clone());
+        while let Some(passed) = self.store.ledger()?.uncommitted() {
+            let judged = Judgement::of_passed(&passed.attempt, passed.changed.clone());
             // Asked first: a git that cannot tell is not one that refuses.
-            match self.commit_of(git, &passed.opened)? {
+            match self.commit_of(git, &passed.attempt)? {
                 Some(commit) => {
                     let made = git.committed(&commit, &[], None)?;
                     let made = Committed { id: Some(commit), ..made };
@@ -92,11 +82,11 @@ impl Workspace {
 
     fn commit(
         &self,
-        passed: &Uncommitted,
+        passed: &PassedAttempt,
         judged: &Judgement,
     ) -> Result<CommitOutcome, AttemptError> {
         let Ok(git) = &self.git else { return Ok(CommitOutcome { id: None, failure: None }) };
-        let opened = &passed.opened;
+        let opened = &passed.attempt;
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files_to_commit(git)?);
         match git.commit(&paths, &self.message(opened)) {
@@ -119,11 +109,11 @@ impl Workspace {
     /// what they have made of them.
     fn after_commit(
         &self,
-        passed: &Uncommitted,
+        passed: &PassedAttempt,
         judged: &Judgement,
         committed: Committed,
     ) -> Result<CommitOutcome, AttemptError> {
-        let opened = &passed.opened;
+        let opened = &passed.attempt;
         let Committed { id, by_hooks, status } = committed;
         // Not the spec's own files: a neighbour's verdict, or a person, may have
         // written them since, and the next commit takes them.
@@ -167,7 +157,7 @@ impl Workspace {
 
     fn after_no_commit(
         &self,
-        passed: &Uncommitted,
+        passed: &PassedAttempt,
         judged: &Judgement,
         run: &CommitRun,
     ) -> Result<CommitOutcome, AttemptError> {
@@ -195,7 +185,7 @@ impl Workspace {
     /// Opens a box again whose work could not be committed, or fails as it was.
     fn take_back(
         &self,
-        passed: &Uncommitted,
+        passed: &PassedAttempt,
         judged: &Judgement,
         back: TakenBack,
         commit: Option<&String>,
@@ -204,7 +194,7 @@ impl Workspace {
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         self.tell(&mut reviewed);
         let view = &reviewed.view;
-        let opened = &self.renamed(&passed.opened)?;
+        let opened = &self.renamed(&passed.attempt)?;
         let file = view.file();
         let mut entry = judged.entry(opened);
         if let Entry::Failed { reasons, class, output, changed, .. } = &mut entry {
@@ -218,14 +208,14 @@ impl Workspace {
             (&view.state, file.find(&opened.key))
         else {
             // Nothing is left to be opened again, and nobody is to try once more.
-            locked.record(entry)?;
+            locked.record_of(&opened.id, entry)?;
             return Ok(CommitOutcome { id, failure: Some((back, Vec::new())) });
         };
-        let (attempt, reason) = (opened.attempt, back.failure.message.clone());
+        let (attempt, reason) = (opened.number, back.failure.message.clone());
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
-        locked.write(entry, changes)?;
+        locked.write_of(&opened.id, entry, changes)?;
         self.record_fixes(&locked, &step)?;
         Ok(CommitOutcome { id, failure: Some((back, signals(&step))) })
     }
@@ -234,7 +224,7 @@ impl Workspace {
     /// have been called otherwise then.
     fn commit_of(&self, git: &Git, opened: &Attempt) -> Result<Option<String>, AttemptError> {
         for name in std::iter::once(&opened.key.id).chain(&opened.was) {
-            let trailers = self.trailers_of(name, opened.attempt);
+            let trailers = self.trailers_of(name, opened.number);
             if let Some(commit) = git.commit_since(opened.head.as_deref(), &trailers)? {
                 return Ok(Some(commit));
             }
@@ -251,7 +241,7 @@ impl Workspace {
                 (format!("chore({spec}): {id}"), format!("\n\n{title}"))
             }
         };
-        format!("{subject}{body}\n\n{}", self.trailers_of(id, opened.attempt))
+        format!("{subject}{body}\n\n{}", self.trailers_of(id, opened.number))
     }
 
     /// What tells the commit of an attempt from every other.

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use specum_core::ledger::Ledger;
+use specum_core::attempt::Attempt;
+use specum_core::plan_record::PlanRecord;
 use specum_core::tasks::{Task, TaskFile, TaskKey};
 
-use super::{Attempt, AttemptError, Workspace};
+use super::{AttemptError, Workspace};
 use crate::files;
 use crate::git::Git;
 use crate::project::Spec;
@@ -29,7 +30,7 @@ impl Workspace {
             let Ok(now) = files::read(&git.file(path), MAX_TEXT) else { continue };
             let store = Store::of(&spec);
             let locked = store.lock()?;
-            let ticked = ticked_since(&was_open, &now, &*store.ledger()?);
+            let ticked = ticked_since(&was_open, &now, &*store.plan_record()?);
             locked.open_boxes(&ticked)?;
             names.extend(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)));
         }
@@ -78,10 +79,10 @@ fn open_in(plan: &[u8]) -> Vec<String> {
 
 /// The tasks that were open and are ticked with no verdict of their own loop
 /// behind it.
-fn ticked_since(was_open: &[String], now: &[u8], ledger: &Ledger) -> Vec<TaskKey> {
+fn ticked_since(was_open: &[String], now: &[u8], plan_record: &PlanRecord) -> Vec<TaskKey> {
     let was_open = |task: &&Task| {
         was_open.contains(&task.name())
-            && ledger.task(&task.name()).is_none_or(|known| known.proof.is_none())
+            && plan_record.task(&task.name()).is_none_or(|known| known.proof.is_none())
     };
     TaskFile::scan(now)
         .tasks

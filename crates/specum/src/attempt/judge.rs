@@ -4,17 +4,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use specum_core::attempt::Attempt;
 use specum_core::journal::Entry;
-use specum_core::ledger::{Ledger, OnRecord};
 use specum_core::line;
 use specum_core::machine::{self, Effect, Event, Signal, Step};
 use specum_core::owner::Asker;
+use specum_core::plan_record::{OnRecord, PlanRecord};
 use specum_core::state::State;
 use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer, Verdict};
 
 use super::review::{ReviewedPlan, review, without_ticks};
-use super::{Attempt, AttemptError, History, Workspace, history};
+use super::{AttemptError, Workspace};
 use crate::clock;
 use crate::git;
 use crate::owner;
@@ -101,7 +102,7 @@ impl Judgement {
     ) -> Judgement {
         Judgement {
             key: opened.key.clone(),
-            attempt: opened.attempt,
+            attempt: opened.number,
             class: verdict.class().to_owned(),
             verdict,
             sent_back: false,
@@ -125,7 +126,7 @@ impl Judgement {
 
     /// The record of an attempt that has not passed.
     pub(super) fn entry(&self, opened: &Attempt) -> Entry {
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (task, attempt) = (opened.key.clone(), opened.number);
         let (reasons, output) = (reasons(&self.verdict), self.output.clone());
         if let Some(question) = &self.question {
             let (reasons, changed) = (vec![question.clone()], self.changed.clone());
@@ -192,9 +193,8 @@ impl Workspace {
         let _turn = self.store.check_turn()?;
         // Whoever had the turn before may have judged this very attempt; its check
         // is not run twice.
-        let journal = self.store.read_journal()?;
-        let now = history::open_attempt(&journal, &History(&journal).key_now(opened));
-        if now.is_none_or(|now| now.attempt != opened.attempt) {
+        let ledger = self.store.ledger()?;
+        if !ledger.is_open(&opened.id) {
             return Err(AttemptError::NotOpen(opened.key.id.clone()));
         }
         let found = self.find(opened, result, None)?;
@@ -252,9 +252,9 @@ impl Workspace {
     /// The check that counts for an attempt: the one on record, whatever stands
     /// in the plan by now.
     pub fn check_of(&self, opened: &Attempt) -> Result<Option<Check>, AttemptError> {
-        let journal = self.store.read_journal()?;
-        let key = History(&journal).key_now(opened);
-        Ok(match self.store.ledger()?.task(&key.id) {
+        let ledger = self.store.ledger()?;
+        let key = ledger.key_now(opened);
+        Ok(match self.store.plan_record()?.task(&key.id) {
             Some(on_record) => Check::of_lines(&on_record.check.0),
             None => opened.fields().verify,
         })
@@ -284,13 +284,14 @@ impl Workspace {
         }
         match step {
             Some(step) if judged.passed() => {
-                locked.write_step(passed(opened, &judged, self.git.is_ok()), &step)?;
+                let entry = passed(opened, &judged, self.git.is_ok());
+                locked.write_step_of(&opened.id, entry, &step)?;
                 self.record_fixes(&locked, &step)?;
                 drop(locked);
                 return self.commit_passed(opened, judged);
             }
             Some(step) => {
-                locked.write_step(judged.entry(opened), &step)?;
+                locked.write_step_of(&opened.id, judged.entry(opened), &step)?;
                 self.record_fixes(&locked, &step)?;
             }
             None => {}
@@ -323,7 +324,7 @@ impl Workspace {
 
     /// An attempt under the name its task has now.
     pub(super) fn renamed(&self, opened: &Attempt) -> Result<Attempt, AttemptError> {
-        let key = History(&self.store.read_journal()?).key_now(opened);
+        let key = self.store.ledger()?.key_now(opened);
         let mut was = opened.was.clone();
         if key.id != opened.key.id {
             was.push(opened.key.id.clone());
@@ -345,7 +346,7 @@ impl Workspace {
     ) -> Result<(), AttemptError> {
         let locked = self.store.lock()?;
         let task = self.key_now(opened)?;
-        Ok(locked.record(entry(task))?)
+        Ok(locked.record_of(&opened.id, entry(task))?)
     }
 
     /// The verdict, and the step it leads to; none if nothing is decided yet.
@@ -360,8 +361,7 @@ impl Workspace {
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
         let file = view.file();
-        let journal = self.store.read_journal()?;
-        self.is_still_open(state, opened, by, &journal)?;
+        self.is_still_open(state, opened, by)?;
         self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
         if let Some(why) = &found.rewritten {
             let pause = Event::Pause { why: Some(why.clone()) };
@@ -391,15 +391,18 @@ impl Workspace {
         let mut judged = Judgement::new(opened, verdict, found.changed, &foreign);
         judged.output = evidence(&found.check);
         judged.unticked.extend(found.elsewhere);
-        judged.question = question(&reviewed.ledger, opened, task.is_none(), &judged.verdict);
-        let sent_back = History(&journal).sent_back(opened);
+        judged.question = question(&reviewed.plan_record, opened, task.is_none(), &judged.verdict);
+        let sent_back = self.store.ledger()?.sent_back(&opened.id);
         let asked = judged.question.is_some();
         if matches!(by, By::Executor(_)) && !asked && can_mend(&judged.verdict, sent_back) {
-            locked.record(Entry::SentBack {
-                task: opened.key.clone(),
-                attempt: opened.attempt,
-                reasons: reasons(&judged.verdict),
-            })?;
+            locked.record_of(
+                &opened.id,
+                Entry::SentBack {
+                    task: opened.key.clone(),
+                    attempt: opened.number,
+                    reasons: reasons(&judged.verdict),
+                },
+            )?;
             judged.sent_back = true;
             return Ok((judged, None));
         }
@@ -433,12 +436,15 @@ impl Workspace {
         let view = locked.read()?;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
-        self.is_still_open(state, opened, By::Batch(session), &self.store.read_journal()?)?;
-        locked.record(Entry::Reported {
-            task: opened.key.clone(),
-            attempt: opened.attempt,
-            result: result.to_owned(),
-        })?;
+        self.is_still_open(state, opened, By::Batch(session))?;
+        locked.record_of(
+            &opened.id,
+            Entry::Reported {
+                task: opened.key.clone(),
+                attempt: opened.number,
+                result: result.to_owned(),
+            },
+        )?;
         Ok(state.parallel_group.is_some())
     }
 
@@ -449,10 +455,8 @@ impl Workspace {
         state: &State,
         opened: &Attempt,
         by: By<'_>,
-        journal: &[specum_core::journal::Record],
     ) -> Result<(), AttemptError> {
-        let now = history::open_attempt(journal, &opened.key);
-        if now.is_none_or(|now| now.attempt != opened.attempt) {
+        if !self.store.ledger()?.is_open(&opened.id) {
             return Err(AttemptError::NotOpen(opened.key.id.clone()));
         }
         let is_allowed = match by {
@@ -515,12 +519,12 @@ fn can_mend(verdict: &Verdict, sent_back: usize) -> bool {
 /// What a person is asked before an attempt can have a verdict: its task was
 /// removed, or the check on record fails and another one waits to be accepted.
 pub(super) fn question(
-    ledger: &Ledger,
+    plan_record: &PlanRecord,
     opened: &Attempt,
     gone: bool,
     verdict: &Verdict,
 ) -> Option<String> {
-    let asked = ledger.task(&opened.key.id).and_then(OnRecord::question);
+    let asked = plan_record.task(&opened.key.id).and_then(OnRecord::question);
     if gone {
         let id = &opened.key.id;
         return Some(asked.unwrap_or_else(|| format!("task {id} is gone from tasks.md")));
@@ -553,7 +557,7 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
 fn passed(opened: &Attempt, judged: &Judgement, to_commit: bool) -> Entry {
     Entry::Passed {
         task: opened.key.clone(),
-        attempt: opened.attempt,
+        attempt: opened.number,
         unverified: judged.verdict.unverified,
         changed: judged.changed.clone(),
         to_commit,

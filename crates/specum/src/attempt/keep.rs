@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use specum_core::attempt::Attempt;
 use specum_core::journal::Entry;
 use specum_core::line;
 
-use super::{Attempt, AttemptError, Workspace};
+use super::{AttemptError, Workspace};
 use crate::git::Git;
 use crate::names::{kept_references, part};
 use crate::os;
@@ -67,7 +68,7 @@ impl Workspace {
         }
         let base = git.head();
         let reference = self.free_reference(git, opened)?;
-        let (task, attempt) = (&opened.key.id, opened.attempt);
+        let (task, attempt) = (&opened.key.id, opened.number);
         let message = format!("{} {task} attempt {attempt}, not finished", self.spec.name);
         git.keep(base.as_deref(), changed, &reference, &message)?;
         self.record_kept(opened, reference, changed.len()).map(Some)
@@ -85,7 +86,7 @@ impl Workspace {
         let kept = kept_references(&self.spec);
         // Whoever looks for it knows the name from then.
         let task = opened.was.first().unwrap_or(&opened.key.id);
-        let name = format!("{kept}{}-{}", part(task), opened.attempt);
+        let name = format!("{kept}{}-{}", part(task), opened.number);
         let taken = git.references(&kept)?;
         let free = (1..)
             .map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") })
@@ -99,7 +100,7 @@ impl Workspace {
         reference: String,
         files: usize,
     ) -> Result<String, AttemptError> {
-        let (attempt, kept) = (opened.attempt, reference.clone());
+        let (attempt, kept) = (opened.number, reference.clone());
         self.record(opened, |task| Entry::Kept { task, attempt, reference: kept, files })?;
         Ok(reference)
     }

@@ -1,14 +1,14 @@
 //! The beginning of an attempt: what is due, what stands before anybody works,
 //! and what its executor is given to read.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use specum_core::attempt::{Attempt, AttemptId, Ledger};
 use specum_core::brief::{self, Brief};
 use specum_core::completion;
-use specum_core::journal::{Entry, Record};
+use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Due, Event};
 use specum_core::plan::Unit;
@@ -16,13 +16,12 @@ use specum_core::progress::{self, Section};
 use specum_core::prompt::{self, DueTask, SpecName};
 use specum_core::state::{Driver, State, TaskResult};
 use specum_core::summary::Summary;
-use specum_core::tasks::{Fields, Mode, TaskFile, TaskKey};
+use specum_core::tasks::TaskFile;
 use specum_core::verify::Role;
 
-use super::history::{self, History};
 use super::review::{ReviewedPlan, review, take_back};
 use super::tree::TreeState;
-use super::{AttemptError, Workspace, refuse_mistakes};
+use super::{AttemptError, Workspace, pending, refuse_mistakes};
 use crate::clock;
 use crate::git::Status;
 use crate::ralph_loop;
@@ -30,67 +29,6 @@ use crate::store::Locked;
 
 /// How long a look at the work tree counts as one of this moment.
 const THIS_MOMENT: Duration = Duration::from_millis(100);
-
-/// An attempt that has begun.
-#[derive(Debug, Clone)]
-pub struct Attempt {
-    /// The task.
-    pub key: TaskKey,
-    /// From 1.
-    pub attempt: u64,
-    /// The task's block as it stood.
-    pub block: Vec<u8>,
-    /// Who is to work it.
-    pub role: Role,
-    /// When, in RFC 3339.
-    pub(super) at: String,
-    pub(super) head: Option<String>,
-    pub(super) branch: Option<String>,
-    pub(super) dirty: BTreeMap<String, String>,
-    pub(super) left_before: BTreeMap<String, String>,
-    pub(super) open_elsewhere: BTreeMap<String, Vec<String>>,
-    /// What tells this attempt from every other, whatever its task is called by
-    /// now.
-    pub(super) id: String,
-    /// What its task was called when it began and since, if it is called otherwise
-    /// now.
-    pub(super) was: Vec<String>,
-}
-
-impl Attempt {
-    fn entry(&self) -> Entry {
-        Entry::Opened {
-            task: self.key.clone(),
-            attempt: self.attempt,
-            head: self.head.clone(),
-            block: line::readable(&self.block),
-            block_bytes: line::bytes_beside_text(&self.block),
-            dirty: self.dirty.clone(),
-            left_before: self.left_before.clone(),
-            open_elsewhere: self.open_elsewhere.clone(),
-            branch: self.branch.clone(),
-            id: self.id.clone(),
-            was: Vec::new(),
-        }
-    }
-
-    /// Whether somebody means this attempt by the name of a task: what the task
-    /// is called, or was when the attempt began.
-    pub fn is_called(&self, name: &str) -> bool {
-        self.key.id == name || self.was.iter().any(|was| was == name)
-    }
-
-    /// The commit it began from.
-    pub fn base(&self) -> Option<&str> {
-        self.head.as_deref()
-    }
-
-    /// What the task asked for when the attempt began.
-    pub fn fields(&self) -> Fields {
-        let file = TaskFile::scan(&self.block);
-        file.tasks.first().map(|task| file.fields(task)).unwrap_or_default()
-    }
-}
 
 /// What a coordinator is told about what is next.
 #[derive(Debug)]
@@ -129,7 +67,7 @@ impl Workspace {
             });
             // What has passed and is not committed is not done, and a tree that
             // was looked at before its commit is not the one to begin from.
-            if passed_since || (self.git.is_ok() && History(&journal).uncommitted().is_some()) {
+            if passed_since || (self.git.is_ok() && self.store.ledger()?.uncommitted().is_some()) {
                 drop(locked);
                 continue;
             }
@@ -176,7 +114,7 @@ impl Workspace {
             again.has_changed |= reviewed.has_changed;
             return self.open_due(locked, &again, tree);
         }
-        match machine::due(state, &file, &self.scope, &reviewed.ledger) {
+        match machine::due(state, &file, &self.scope, &reviewed.plan_record) {
             Due::Work(unit) => {
                 Ok(NextWork::Work(self.open_unit(locked, (state, &file), &unit, tree)?))
             }
@@ -202,24 +140,24 @@ impl Workspace {
         unit: &Unit,
         tree: &TreeState,
     ) -> Result<Vec<Attempt>, AttemptError> {
-        let journal = self.store.read_journal()?;
-        let new = |index| opening(state, file, index, tree, &journal);
+        let ledger = self.store.ledger()?;
+        let new = |index| opening(state, file, index, tree, &ledger);
         // A batch is worked to its end before anything joins it, unless whoever
         // asks wants something else.
-        let mut pending = history::pending(state, file, &journal);
+        let mut pending = pending(state, file, &ledger);
         pending.retain(|(index, _)| self.scope.holds(&file.tasks[*index]));
         if !pending.is_empty() {
             let again = pending.into_iter().map(|(index, opened)| match opened {
                 Some(opened) => Ok(opened),
                 None => {
                     let opened = new(index);
-                    locked.record(opened.entry())?;
+                    locked.record_of(&opened.id, opened.entry())?;
                     Ok(opened)
                 }
             });
             return again.collect();
         }
-        let under_way = |index: &usize| history::open_attempt(&journal, &file.tasks[*index].key());
+        let under_way = |index: &usize| ledger.open_attempt(&file.tasks[*index].key());
         if let Some(again) = unit.tasks().iter().map(under_way).collect() {
             return Ok(again);
         }
@@ -227,8 +165,11 @@ impl Workspace {
         let opened: Vec<Attempt> = unit.tasks().iter().copied().map(new).collect();
         for (n, attempt) in opened.iter().enumerate() {
             // The state changes with the first record; the others only tell.
-            let entry = attempt.entry();
-            if n == 0 { locked.write_step(entry, &step)? } else { locked.record(entry)? }
+            let (id, entry) = (&attempt.id, attempt.entry());
+            match n {
+                0 => locked.write_step_of(id, entry, &step)?,
+                _ => locked.record_of(id, entry)?,
+            }
         }
         Ok(opened)
     }
@@ -256,16 +197,16 @@ impl Workspace {
     pub fn announced(&self, next: &NextWork) -> Result<String, AttemptError> {
         Ok(match next {
             NextWork::Work(attempts) => {
-                let journal = self.store.read_journal()?;
+                let ledger = self.store.ledger()?;
                 let in_batch = self.in_batch()?;
                 let due: Vec<DueTask<'_>> = attempts
                     .iter()
-                    .filter(|opened| !in_batch || History(&journal).reported(opened).is_none())
+                    .filter(|opened| !in_batch || ledger.reported(&opened.id).is_none())
                     .map(|opened| DueTask {
                         id: opened.key.id.clone(),
                         title: &opened.key.title,
                         role: opened.role,
-                        attempt: opened.attempt,
+                        attempt: opened.number,
                     })
                     .collect();
                 prompt::due(&due)
@@ -345,12 +286,15 @@ impl Workspace {
         let view = self.store.read()?;
         let file = view.file();
         let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
-        let journal = self.store.read_journal()?;
+        let ledger = self.store.ledger()?;
         let (reasons, output) = match shown {
             Some((reason, output)) => (vec![reason.clone()], output.clone()),
-            None => History(&journal).last_failure(&opened.key).unwrap_or_default(),
+            None => ledger
+                .last_failure(&opened.key)
+                .map(|(reasons, output)| (reasons.to_vec(), output.to_owned()))
+                .unwrap_or_default(),
         };
-        let kept = History(&journal).kept(&opened.key);
+        let kept = ledger.kept(&opened.key);
         let progress = self.store.read_progress()?;
         let learnings = line::readable(progress::section(&progress, Section::Learnings));
         Ok(Brief {
@@ -359,7 +303,7 @@ impl Workspace {
             root: &root.to_string_lossy(),
             task: &opened.key.id,
             index: task.map_or(0, |task| task.index),
-            attempt: opened.attempt,
+            attempt: opened.number,
             check: &self.commands_of(opened)?,
             role: opened.role,
             place,
@@ -378,18 +322,18 @@ fn opening(
     file: &TaskFile<'_>,
     index: usize,
     tree: &TreeState,
-    journal: &[Record],
+    ledger: &Ledger,
 ) -> Attempt {
     let task = &file.tasks[index];
     let name = task.name();
-    let dirty = history::baseline(journal, &name, &tree.dirty);
+    let dirty = ledger.baseline(&name, &tree.dirty);
     let mut left_before = tree.dirty.clone();
     left_before.retain(|path, digest| dirty.get(path) != Some(digest));
     Attempt {
         key: task.key(),
-        attempt: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
+        number: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),
-        role: role(task.mode()),
+        role: Role::of(task.mode()),
         at: clock::now().to_string(),
         head: tree.head.clone(),
         branch: tree.branch.clone(),
@@ -401,17 +345,9 @@ fn opening(
     }
 }
 
-/// A name that no other attempt has: the time, and a number of our own.
-fn attempt_id() -> String {
+/// An id that no other attempt has.
+fn attempt_id() -> AttemptId {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let (now, pid) = (clock::now().as_microsecond(), std::process::id());
-    format!("{now:x}-{pid:x}-{count:x}")
-}
-
-pub(super) fn role(mode: Mode) -> Role {
-    match mode {
-        Mode::Verify => Role::QaEngineer,
-        Mode::Sequential | Mode::Parallel => Role::Executor,
-    }
+    AttemptId::new(clock::now().as_microsecond(), std::process::id(), count)
 }

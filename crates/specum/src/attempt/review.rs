@@ -8,14 +8,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use specum_core::journal::{Changes, Entry, Record, StateChange};
-use specum_core::ledger::{Change, Ledger, PlanEdit};
+use specum_core::attempt::Ledger;
+use specum_core::journal::{self, Changes, Entry, StateChange};
 use specum_core::machine::{self, Effect, Event, Step};
 use specum_core::owner::{Asker, Holder};
+use specum_core::plan_record::{Change, PlanEdit, PlanRecord};
 use specum_core::state::State;
 use specum_core::tasks::{Check, TaskEdit, TaskFile, TaskKey};
 
-use super::{AttemptError, History, Workspace};
+use super::{AttemptError, Workspace};
 use crate::owner;
 use crate::store::{Locked, Store, StoreError, View};
 
@@ -24,7 +25,7 @@ pub(crate) struct ReviewedPlan {
     /// State and plan as they stand.
     pub(crate) view: View,
     /// What is on record.
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) plan_record: Arc<PlanRecord>,
     /// Ticks with nothing behind them, which are still to be taken back.
     pub(crate) unproved: Vec<TaskKey>,
     /// What a person should hear of.
@@ -65,11 +66,11 @@ impl Workspace {
     /// The state, or what the journal knows of it: whoever deletes or spoils the
     /// file of a loop that is under way has not ended the loop.
     pub(super) fn known_state(&self) -> Result<Option<State>, AttemptError> {
-        let journal = self.store.read_journal()?;
+        let (journal, ledger) = (self.store.read_journal()?, self.store.ledger()?);
         Ok(match self.store.read_state() {
             Some(Ok(state)) => Some(state),
-            Some(Err(_)) => History(&journal).last_state(),
-            None if History(&journal).is_under_way() => History(&journal).last_state(),
+            Some(Err(_)) => journal::last_state(&journal),
+            None if ledger.is_under_way() => journal::last_state(&journal),
             None => None,
         })
     }
@@ -106,8 +107,8 @@ impl Workspace {
     }
 
     /// What is on record about the plan.
-    pub fn ledger(&self) -> Result<Arc<Ledger>, AttemptError> {
-        Ok(self.store.ledger()?)
+    pub fn plan_record(&self) -> Result<Arc<PlanRecord>, AttemptError> {
+        Ok(self.store.plan_record()?)
     }
 }
 
@@ -118,19 +119,24 @@ pub(crate) fn review(
     locked: &Locked<'_>,
     view: View,
 ) -> Result<ReviewedPlan, StoreError> {
-    let ledger = store.ledger()?;
-    let mut reviewed =
-        ReviewedPlan { view, ledger, unproved: Vec::new(), news: Vec::new(), has_changed: false };
+    let plan_record = store.plan_record()?;
+    let mut reviewed = ReviewedPlan {
+        view,
+        plan_record,
+        unproved: Vec::new(),
+        news: Vec::new(),
+        has_changed: false,
+    };
     let (Some(state), Some(tasks)) = (&reviewed.view.state, &reviewed.view.tasks) else {
         return Ok(reviewed);
     };
-    let journal = store.read_journal()?;
+    let ledger = store.ledger()?;
     let file = tasks.file();
-    if state.has_reviewed(&file) || !History(&journal).is_under_way() {
+    if state.has_reviewed(&file) || !ledger.is_under_way() {
         return Ok(reviewed);
     }
-    let during = at_work(store, state, &journal);
-    let found = reviewed.ledger.review(&file, during.as_deref());
+    let during = at_work(store, state, &ledger);
+    let found = reviewed.plan_record.review(&file, during.as_deref());
     reviewed.has_changed = !found.edits.is_empty() || found.has_doubles;
     let mut state = state.clone();
     if !found.edits.is_empty() {
@@ -144,8 +150,10 @@ pub(crate) fn review(
         }
         let asked = asked(&found.edits);
         locked.write_step(Entry::PlanChanged { edits: found.edits }, &step)?;
-        reviewed.ledger = store.ledger()?;
-        reviewed.news.extend(asked.iter().filter_map(|id| reviewed.ledger.task(id)?.question()));
+        reviewed.plan_record = store.plan_record()?;
+        reviewed
+            .news
+            .extend(asked.iter().filter_map(|id| reviewed.plan_record.task(id)?.question()));
         reviewed.view.state = step.state;
     } else {
         // With whatever is written next, nobody has to look again.
@@ -158,9 +166,9 @@ pub(crate) fn review(
 
 /// The tasks that are being worked on, as a review names them; `None` if nobody
 /// holds the loop.
-fn at_work(store: &Store, state: &State, journal: &[Record]) -> Option<String> {
+fn at_work(store: &Store, state: &State, ledger: &Ledger) -> Option<String> {
     let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
-    let at_work = History(journal).at_work();
+    let at_work = ledger.at_work();
     (held || !at_work.is_empty()).then(|| at_work.join(", "))
 }
 
@@ -172,24 +180,24 @@ pub(crate) fn checks_on_record(
     file: &TaskFile<'_>,
 ) -> Result<HashMap<String, Check>, StoreError> {
     let Some(Ok(state)) = store.read_state() else { return Ok(HashMap::new()) };
+    let plan_record = store.plan_record()?;
     let ledger = store.ledger()?;
-    let journal = store.read_journal()?;
-    if !ledger.has_begun() || !History(&journal).is_under_way() {
+    if !plan_record.has_begun() || !ledger.is_under_way() {
         return Ok(HashMap::new());
     }
-    let found = ledger.review(file, at_work(store, &state, &journal).as_deref());
+    let found = plan_record.review(file, at_work(store, &state, &ledger).as_deref());
     let changed = found.edits.iter().filter_map(|edit| match edit {
         PlanEdit::Unconfirmed { task, change: Change::Check(_), .. } => Some(task.id.as_str()),
         _ => None,
     });
     let settled: HashSet<&str> = found.settled().map(|task| task.id.as_str()).collect();
-    let waiting = ledger.tasks().iter().filter(|known| {
+    let waiting = plan_record.tasks().iter().filter(|known| {
         let asked = known.unconfirmed.as_ref().map(|asked| &asked.change);
         matches!(asked, Some(Change::Check(_))) && !settled.contains(known.task.id.as_str())
     });
     let ids = changed.chain(waiting.map(|known| known.task.id.as_str()));
     let on_record = ids.filter_map(|id| {
-        let check = Check::of_lines(&ledger.task(id)?.check.0)?;
+        let check = Check::of_lines(&plan_record.task(id)?.check.0)?;
         Some((id.to_owned(), check))
     });
     Ok(on_record.collect())

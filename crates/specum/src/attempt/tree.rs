@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use specum_core::attempt::Attempt;
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::tasks::TaskKey;
 use specum_core::verify::{self, CheckRun};
 
 use super::digests::MAX_COMPARED;
-use super::{Attempt, AttemptError, History, Workspace, open_attempt};
+use super::{AttemptError, Workspace};
 use crate::files;
 use crate::git::{self, Git, Status};
 use crate::project::SETTINGS_FILE;
@@ -81,14 +81,14 @@ impl Workspace {
             changed.extend(git.changed_since(head)?);
         }
         let others = self.files_of_neighbours(opened)?;
-        let journal = self.store.read_journal()?;
-        let late = History(&journal).late();
+        let ledger = self.store.ledger()?;
+        let late = ledger.late();
         let named = self.in_repository(opened.fields().files);
         changed.retain(|path| {
             !own.contains(path)
                 && !others.contains(path)
                 && !git::is_own_file(path)
-                && (named.contains(path) || !late.contains(&path.as_str()))
+                && (named.contains(path) || !late.contains(path))
         });
         changed.sort();
         changed.dedup();
@@ -103,26 +103,26 @@ impl Workspace {
     /// Records what an executor has changed that had its verdict already, as far
     /// as that can be told from the work of the executor at work now: its Files
     /// are its own. While none is, everything is late.
-    pub fn record_late_work(&self, task: &TaskKey) -> Result<(), AttemptError> {
+    pub fn record_late_work(&self, of: &Attempt) -> Result<(), AttemptError> {
         let view = self.store.read()?;
-        let journal = self.store.read_journal()?;
+        let ledger = self.store.ledger()?;
         let file = view.file();
         let open: Vec<Attempt> =
-            file.open().filter_map(|task| open_attempt(&journal, &task.key())).collect();
+            file.open().filter_map(|task| ledger.open_attempt(&task.key())).collect();
         let [opened] = open.as_slice() else { return Ok(()) };
-        if opened.key.id == task.id {
+        if opened.key.id == of.key.id {
             return Ok(());
         }
         let files = self.in_repository(opened.fields().files);
         let mut changed = self.changed_by(opened, &self.tree()?)?;
         let was_empty = changed.is_empty();
-        let calls = History(&journal).calls_at_work();
+        let calls = ledger.calls_at_work();
         if calls.iter().any(|call| call.task.id == opened.key.id) {
             // Without Files nothing tells whose it is; that it happened is told.
             changed.retain(|path| !files.is_empty() && !verify::is_named(&files, path));
         }
         if !was_empty {
-            self.store.lock()?.record(Entry::Late { task: task.clone(), changed })?;
+            self.record(of, |task| Entry::Late { task, changed })?;
         }
         Ok(())
     }
@@ -172,8 +172,8 @@ impl Workspace {
         if before == head || now.branch != opened.branch || git.descends(head, before)? {
             return Ok(None);
         }
-        let journal = self.store.read_journal()?;
-        if History(&journal).has_kept(opened) {
+        let ledger = self.store.ledger()?;
+        if ledger.has_kept(&opened.id) {
             return Ok(None);
         }
         let kept = self.keep_commit(opened, before)?;
@@ -190,8 +190,8 @@ impl Workspace {
     /// what failed attempts have left.
     pub fn foreign_changes(&self) -> Result<Vec<String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
-        let journal = self.store.read_journal()?;
-        let left = History(&journal).left_in_tree();
+        let ledger = self.store.ledger()?;
+        let left: Vec<&str> = ledger.left_in_tree().collect();
         let plan = self.spec.dir.strip_prefix(&git.root).map(git::shown);
         let in_plan = |path: &str| {
             plan.as_ref().is_ok_and(|plan| {

@@ -1,11 +1,11 @@
 use serde_json::json;
 use specum_core::journal::Entry;
-use specum_core::ledger::{Change, OnRecord};
 use specum_core::machine::{self, Event};
+use specum_core::plan_record::{Change, OnRecord};
 use specum_core::tasks::Task;
 
 use super::{NotHere, print, print_json, workspace};
-use crate::attempt::{AttemptError, History, Workspace};
+use crate::attempt::{AttemptError, Workspace};
 use crate::exit;
 use crate::person::{self, Door};
 
@@ -32,8 +32,8 @@ const GIT: &str = "git";
 
 /// Agrees to what git starts now.
 fn accept_git(workspace: &Workspace, as_json: bool) -> anyhow::Result<u8> {
-    let journal = workspace.store.read_journal()?;
-    if History(&journal).git_change().is_none() {
+    let ledger = workspace.store.ledger()?;
+    if ledger.git_change().is_none() {
         return Err(NotHere("nothing about git waits to be accepted".into()).into());
     }
     let after = workspace.repository()?.programs(None)?.digest();
@@ -58,13 +58,13 @@ pub(super) fn run(args: &Args, typed: Door) -> anyhow::Result<u8> {
     let file = view.file();
     // One that was removed is in no file, and answers to the name it had.
     let id = file.by_address(&args.task).map_or(args.task.clone(), Task::name);
-    let ledger = workspace.ledger()?;
+    let plan_record = workspace.plan_record()?;
     let was_called = |task: &&OnRecord| {
         let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);
         matches!(asked, Some(Change::Removed(name)) if *name == args.task)
     };
-    let removed = ledger.removals().find(was_called);
-    let on_record = removed.or(ledger.task(&id));
+    let removed = plan_record.removals().find(was_called);
+    let on_record = removed.or(plan_record.task(&id));
     let on_record = on_record.ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
     let Some(asked) = &on_record.unconfirmed else {
         return Err(NotHere(format!("nothing about {id} waits to be accepted")).into());

@@ -235,8 +235,10 @@ fn under_way(
             .step("specum resume", "lets it go on")
             .step("specum run", "then: goes on");
     }
-    let questions: Vec<String> =
-        store.ledger().map(|ledger| ledger.questions().collect()).unwrap_or_default();
+    let questions: Vec<String> = store
+        .plan_record()
+        .map(|plan_record| plan_record.questions().collect())
+        .unwrap_or_default();
     match owner::holder(store, Some(state), Asker::Person).other() {
         Some(owner) => {
             let by = owner.description();

@@ -8,7 +8,7 @@ use super::{
     hold_for_session, next, one_at_a_time, print, print_json, project, spec, switch,
     warn_of_settings,
 };
-use crate::attempt::{AttemptError, History, Workspace};
+use crate::attempt::{AttemptError, Workspace};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::exit;
 use crate::owner;
@@ -124,8 +124,8 @@ fn take_over_in_words(workspace: &Workspace) -> anyhow::Result<()> {
     let holder = owner::holder(&workspace.store, state.as_ref(), asker);
     let Some(other @ Owner::Session { .. }) = holder.other() else { return Ok(()) };
     let is_paused = state.as_ref().is_some_and(|state| state.awaiting_approval);
-    let journal = workspace.store.read_journal()?;
-    let at_work = History(&journal).calls_at_work();
+    let ledger = workspace.store.ledger()?;
+    let at_work = ledger.calls_at_work();
     if let (Some(call), false) = (at_work.first(), is_paused) {
         let by = format!("{}, whose executor works on {}", other.description(), call.task.id);
         return Err(AttemptError::Held { spec: workspace.spec.name.clone(), by }.into());

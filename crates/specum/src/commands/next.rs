@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use specum_core::attempt::Attempt;
 use specum_core::hook::Host;
 use specum_core::line;
 use specum_core::machine::Due;
@@ -6,7 +7,7 @@ use specum_core::prompt;
 use specum_core::verify::Role;
 
 use super::{hold_for_session, print, print_json, refuse_other_sessions, tell_news, workspace};
-use crate::attempt::{Attempt, By, History, NextWork, Workspace};
+use crate::attempt::{By, NextWork, Workspace};
 use crate::exit;
 use crate::ralph_loop::{self, LoopFileFate};
 use crate::session;
@@ -76,7 +77,7 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
                 let agent = prompt::agent(attempt.role);
                 print(format!(
                     "\nDue: task {} for {agent}, attempt {}\n",
-                    attempt.key.id, attempt.attempt
+                    attempt.key.id, attempt.number
                 ))?;
                 print(workspace.brief(attempt, attempts.len() > 1)?.trim_end())?;
             }
@@ -103,11 +104,11 @@ pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
 /// Prints the brief of one task: a model that works itself does them in turn,
 /// also where a group was opened for several.
 fn show_one(workspace: &Workspace, attempts: &[Attempt]) -> anyhow::Result<u8> {
-    let journal = workspace.store.read_journal()?;
-    let is_open = |opened: &&Attempt| History(&journal).reported(opened).is_none();
+    let ledger = workspace.store.ledger()?;
+    let is_open = |opened: &&Attempt| ledger.reported(&opened.id).is_none();
     let Some(opened) = attempts.iter().find(is_open) else { return Ok(exit::OK) };
     let id = &opened.key.id;
-    print(format!("\nDue: task {id} (attempt {})\n", opened.attempt))?;
+    print(format!("\nDue: task {id} (attempt {})\n", opened.number))?;
     print(workspace.brief(opened, false)?.trim_end())?;
     let signal = opened.role.signal();
     let how = match session::judged_by_hooks() {
@@ -151,7 +152,7 @@ fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
                     Ok(json!({
                         "id": attempt.key.id,
                         "title": attempt.key.title,
-                        "attempt": attempt.attempt,
+                        "attempt": attempt.number,
                         "agent": prompt::agent(attempt.role),
                         "block": line::readable(&attempt.block),
                         "brief": workspace.brief(attempt, attempts.len() > 1)?,

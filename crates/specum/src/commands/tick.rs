@@ -4,7 +4,7 @@ use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
 
 use super::{NotHere, print, print_json, workspace};
-use crate::attempt::{AttemptError, History};
+use crate::attempt::AttemptError;
 use crate::exit;
 use crate::owner;
 use crate::person::{self, Door};
@@ -36,16 +36,16 @@ pub(super) fn run(args: &Args, typed: Door) -> anyhow::Result<u8> {
     let task =
         file.by_address(&args.task).ok_or_else(|| AttemptError::NoTask(args.task.clone()))?;
     let id = task.name();
-    let journal = workspace.store.read_journal()?;
+    let ledger = workspace.store.ledger()?;
     let holder = owner::holder(&workspace.store, Some(state), Asker::Person);
     // A session works on it by a call, or, if its shell has asked for work, itself.
     let works_itself = match &holder {
         Holder::Other(Owner::Runner { .. }) => true,
-        Holder::Other(Owner::Session { session_id, .. }) => History(&journal).was_held(session_id),
+        Holder::Other(Owner::Session { session_id, .. }) => ledger.was_held_by(session_id),
         Holder::Nobody | Holder::Me => false,
     };
-    let by_itself = works_itself && History(&journal).at_work().contains(&id.as_str());
-    let by_a_call = History(&journal).calls_at_work().iter().any(|call| call.task.id == id);
+    let by_itself = works_itself && ledger.at_work().contains(&id.as_str());
+    let by_a_call = ledger.calls_at_work().iter().any(|call| call.task.id == id);
     if by_itself || by_a_call {
         let why = format!("{id} is being worked on; wait for its verdict, or `specum pause` first");
         return Err(NotHere(why).into());

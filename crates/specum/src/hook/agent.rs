@@ -8,9 +8,10 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use specum_core::attempt::{Attempt, Ledger};
 use specum_core::brief::BriefMarker;
 use specum_core::hook::{HookOutput, Input};
-use specum_core::journal::{Entry, Record};
+use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
@@ -19,9 +20,7 @@ use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{Lookup, log, lookup};
-use crate::attempt::{
-    Attempt, AttemptError, By, Delegation, History, Judgement, NextWork, Workspace, open_attempt,
-};
+use crate::attempt::{AttemptError, By, Judgement, NextWork, Workspace};
 use crate::files;
 use crate::owner;
 use crate::project::{Project, Spec};
@@ -182,10 +181,10 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
     refuse_after_too_many(workspace, input, opened)?;
     let entry = Entry::Delegated {
         task: opened.key.clone(),
-        attempt: opened.attempt,
+        attempt: opened.number,
         tool_use_id: input.tool_use_id.clone().unwrap_or_default(),
     };
-    record_call(workspace, input, entry)?;
+    record_call(workspace, input, opened, entry)?;
     if let Err(error) = Note::asked(session, input.turn_id.as_deref(), &workspace.spec) {
         log(&error.to_string());
     }
@@ -211,8 +210,8 @@ fn refuse_after_too_many(
     opened: &Attempt,
 ) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
-    let journal = workspace.store.read_journal().map_err(|error| said(&error))?;
-    if History(&journal).delegations(opened) < MAX_DELEGATIONS {
+    let ledger = workspace.store.ledger().map_err(|error| said(&error))?;
+    if ledger.delegations(&opened.id) < MAX_DELEGATIONS {
         return Ok(());
     }
     let id = &opened.key.id;
@@ -236,13 +235,18 @@ fn refuse_after_too_many(
 
 /// Records a call. A session that is given work of a spec nobody holds, holds
 /// it from then on: otherwise its results would not be judged.
-fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(), String> {
+fn record_call(
+    workspace: &Workspace,
+    input: &Input,
+    opened: &Attempt,
+    entry: Entry,
+) -> Result<(), String> {
     let said = |error: StoreError| error.to_string();
     let locked = workspace.store.lock().map_err(said)?;
     let is_mine = refuse_others(workspace, input)?;
     if is_mine && let Some(task) = entry.task() {
-        let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
-        let at_work = History(&journal).calls_at_work();
+        let ledger = workspace.store.ledger().map_err(|error| error.to_string())?;
+        let at_work = ledger.calls_at_work();
         if at_work.iter().any(|call| call.task.id == task.id) {
             return Err(format!(
                 "Task {} is being worked on by another call. Wait for its result.",
@@ -260,9 +264,9 @@ fn record_call(workspace: &Workspace, input: &Input, entry: Entry) -> Result<(),
     let written = match (&view.state, me) {
         (Some(state), Some(owner)) if !is_known(state, &owner) => {
             let step = machine::step(state, &view.file(), Event::Hold(owner));
-            locked.write_step(entry, &step)
+            locked.write_step_of(&opened.id, entry, &step)
         }
-        _ => locked.record(entry),
+        _ => locked.record_of(&opened.id, entry),
     };
     written.map_err(said)
 }
@@ -289,9 +293,9 @@ fn requested<'a>(
     attempts: &'a [Attempt],
     asked: &str,
 ) -> Result<&'a Attempt, String> {
-    let journal = workspace.store.read_journal().map_err(|error| error.to_string())?;
+    let ledger = workspace.store.ledger().map_err(|error| error.to_string())?;
     let in_batch = workspace.in_batch().map_err(|error| error.to_string())?;
-    let has_ended = |opened: &Attempt| in_batch && History(&journal).reported(opened).is_some();
+    let has_ended = |opened: &Attempt| in_batch && ledger.reported(&opened.id).is_some();
     let due: Vec<String> = attempts
         .iter()
         .filter(|opened| !has_ended(opened))
@@ -333,15 +337,15 @@ fn refuse_message(input: &Input) -> Option<String> {
     let to = input.tool_input["to"].as_str()?;
     let Lookup::Loop(project, spec) = lookup(input) else { return None };
     let workspace = opened(&project, spec)?;
-    let journal = workspace.store.read_journal().ok()?;
+    let ledger = workspace.store.ledger().ok()?;
     let transcript = Path::new(input.transcript_path.as_deref()?).with_extension("");
     let meta = transcript.join("subagents").join(format!("agent-{to}.meta.json"));
-    let delegation = called_by(&meta, &journal)?;
-    History(&journal).has_verdict(&delegation).then(|| {
+    let delegation = called_by(&meta, &ledger)?;
+    ledger.has_verdict(&delegation.id).then(|| {
         let why = format!(
             "Task {} has its verdict, and its executor is not called again. Call the Agent tool \
              for what is due; `specum next` tells what that is.",
-            delegation.task.id
+            delegation.key.id
         );
         denial(&why, &[])
     })
@@ -353,16 +357,13 @@ pub(super) fn end_of_agent(input: &Input) -> Option<String> {
     let Lookup::Loop(project, spec) = lookup(input) else { return None };
     let workspace = opened(&project, spec)?;
     let session = input.session_id.as_deref().unwrap_or_default();
-    let journal = workspace.store.read_journal().ok()?;
-    let delegation = delegation_of(input, &workspace.spec, &journal)?;
-    if History(&journal).has_verdict(&delegation) {
+    let ledger = workspace.store.ledger().ok()?;
+    let delegation = delegation_of(input, &workspace.spec, &ledger)?;
+    if ledger.has_verdict(&delegation.id) {
         note_late_work(&workspace, &delegation);
         return None;
     }
-    let opened = open_attempt(&journal, &delegation.task)?;
-    if opened.attempt != delegation.attempt {
-        return None;
-    }
+    let opened = ledger.is_open(&delegation.id).then_some(delegation)?;
     let result = input.last_message.clone().unwrap_or_default();
     match judge(&workspace, &opened, &result, session) {
         Ok(Some(judged)) if judged.sent_back => Some(
@@ -382,32 +383,32 @@ pub(super) fn end_of_agent(input: &Input) -> Option<String> {
 
 /// An executor that has its verdict has worked on. Whatever it changed is in
 /// nobody's commit, as far as that can be told.
-fn note_late_work(workspace: &Workspace, delegation: &Delegation) {
-    if let Err(error) = workspace.record_late_work(&delegation.task) {
+fn note_late_work(workspace: &Workspace, delegation: &Attempt) {
+    if let Err(error) = workspace.record_late_work(delegation) {
         log(&error.to_string());
     }
 }
 
 /// The attempt a sub-agent was called for: by the id of the call, which the
 /// host keeps beside the transcript, or by the marker in the brief.
-fn delegation_of(input: &Input, spec: &Spec, journal: &[Record]) -> Option<Delegation> {
+fn delegation_of(input: &Input, spec: &Spec, ledger: &Ledger) -> Option<Attempt> {
     let transcript = PathBuf::from(input.agent_transcript_path.as_deref()?);
-    called_by(&transcript.with_extension("meta.json"), journal).or_else(|| {
+    called_by(&transcript.with_extension("meta.json"), ledger).or_else(|| {
         let text = files::read(&transcript, BRIEF_SEARCH).ok()?;
         let first = line::lines(&text)
             .filter_map(|line| serde_json::from_slice::<Value>(line.text).ok())
             .find(|entry| entry["type"] == "user")?;
         let marker = BriefMarker::find(first["message"]["content"].as_str()?)?;
         (marker.spec == spec.name).then_some(())?;
-        History(journal).marked(&marker.task, marker.attempt)
+        ledger.marked(&marker.task, marker.attempt).cloned()
     })
 }
 
 /// The attempt for which a call was made that the host has kept in this file.
-fn called_by(meta: &Path, journal: &[Record]) -> Option<Delegation> {
+fn called_by(meta: &Path, ledger: &Ledger) -> Option<Attempt> {
     let bytes = files::read(meta, 1024 * 1024).ok()?;
     let meta: Value = serde_json::from_slice(&bytes).ok()?;
-    History(journal).delegated(meta["toolUseId"].as_str()?)
+    ledger.called(meta["toolUseId"].as_str()?).cloned()
 }
 
 /// Judges at once, or, in a batch, when the last of it has reported.

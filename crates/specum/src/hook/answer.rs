@@ -8,6 +8,7 @@
 //! next is told once, by whoever finds that every verdict of the round is in.
 
 use serde_json::{Value, json};
+use specum_core::attempt::{Attempt, Ledger};
 use specum_core::hook::Input;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
@@ -15,7 +16,7 @@ use specum_core::machine;
 
 use super::agent::{is_agent_call, with_news};
 use super::{Lookup, log, lookup};
-use crate::attempt::{AttemptError, Delegation, History, Workspace, open_attempt, told};
+use crate::attempt::{AttemptError, Workspace, told};
 use crate::session::Note;
 
 /// What is said about a call that has ended.
@@ -60,21 +61,21 @@ pub(super) fn failed_call(input: &Input) -> Option<String> {
 }
 
 /// The attempt that a call was made for, wherever the session's shell stands.
-pub(super) fn called(input: &Input, tool_use_id: &str) -> Option<(Workspace, Delegation)> {
+pub(super) fn called(input: &Input, tool_use_id: &str) -> Option<(Workspace, Attempt)> {
     let (Lookup::Loop(project, spec) | Lookup::NoLoop(Some((project, spec)))) = lookup(input)
     else {
         return None;
     };
     let workspace = super::agent::opened(&project, spec)?;
-    let journal = workspace.store.read_journal().ok()?;
-    let delegation = History(&journal).delegated(tool_use_id)?;
+    let ledger = workspace.store.ledger().ok()?;
+    let delegation = ledger.called(tool_use_id)?.clone();
     Some((workspace, delegation))
 }
 
 /// A call that the host has sent into the background. The turn ends here: with
 /// nothing to do, the model could only wait aloud.
-fn launched(input: &Input, delegation: &Delegation) -> String {
-    let id = &delegation.task.id;
+fn launched(input: &Input, delegation: &Attempt) -> String {
+    let id = &delegation.key.id;
     let call = input.tool_use_id.clone().unwrap_or_default();
     if let Some(mut note) = input.session_id.as_deref().and_then(Note::of) {
         note.background.push(call);
@@ -94,7 +95,7 @@ fn said(response: &Value) -> String {
 }
 
 /// What the end of a call means.
-pub(super) fn ended(workspace: &Workspace, delegation: &Delegation, said: &str) -> Answer {
+pub(super) fn ended(workspace: &Workspace, delegation: &Attempt, said: &str) -> Answer {
     match outcome(workspace, delegation, said) {
         Ok(mut answer) => {
             answer.news.extend(workspace.take_news());
@@ -109,17 +110,17 @@ pub(super) fn ended(workspace: &Workspace, delegation: &Delegation, said: &str) 
 
 fn outcome(
     workspace: &Workspace,
-    delegation: &Delegation,
+    delegation: &Attempt,
     said: &str,
 ) -> Result<Answer, AttemptError> {
-    let id = &delegation.task.id;
+    let id = &delegation.key.id;
     if workspace.was_cancelled() {
         let text = format!("Task {id}: the loop was cancelled meanwhile. Stop here.\n");
         return Ok(Answer { text, news: Vec::new() });
     }
-    let journal = workspace.store.read_journal()?;
-    if !History(&journal).has_verdict(delegation) {
-        return without_verdict(workspace, &journal, delegation, said);
+    let ledger = workspace.store.ledger()?;
+    if !ledger.has_verdict(&delegation.id) {
+        return without_verdict(workspace, &ledger, delegation, said);
     }
     let Some(verdicts) = close_round(workspace)? else {
         let text = format!("Task {id} has ended; see the others of its group.\n");
@@ -142,36 +143,34 @@ pub(super) fn verdicts(workspace: &Workspace) -> Result<Vec<String>, AttemptErro
 
 /// The verdicts of a round that is over, for whoever asks first.
 fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, AttemptError> {
-    let (locked, journal) = loop {
+    let (locked, ledger) = loop {
         // A pass counts with its commit, which its judge may be making still.
         workspace.complete_commits()?;
         let locked = workspace.store.lock()?;
-        let journal = workspace.store.read_journal()?;
-        if workspace.git.is_err() || History(&journal).uncommitted().is_none() {
-            break (locked, journal);
+        let ledger = workspace.store.ledger()?;
+        if workspace.git.is_err() || ledger.uncommitted().is_none() {
+            break (locked, ledger);
         }
     };
     let in_batch = locked.read()?.state.is_some_and(|state| state.parallel_group.is_some());
-    let untold = History(&journal).untold();
+    let untold = ledger.untold();
     if in_batch || untold.is_empty() {
         return Ok(None);
     }
     let tasks = untold.iter().filter_map(|record| record.entry.task());
     let tasks = tasks.map(|task| task.id.clone()).collect();
     locked.record(Entry::Told { tasks })?;
-    Ok(Some(untold.into_iter().cloned().collect()))
+    Ok(Some(untold.to_vec()))
 }
 
 fn without_verdict(
     workspace: &Workspace,
-    journal: &[Record],
-    delegation: &Delegation,
+    ledger: &Ledger,
+    delegation: &Attempt,
     said: &str,
 ) -> Result<Answer, AttemptError> {
-    let id = &delegation.task.id;
-    if let Some(opened) = &open_attempt(journal, &delegation.task)
-        && History(journal).reported(opened).is_some()
-    {
+    let id = &delegation.key.id;
+    if ledger.is_open(&delegation.id) && ledger.reported(&delegation.id).is_some() {
         // The judge comes with the last report, and has ended when its call has.
         let text = match (workspace.reports()?.is_empty(), waiting(workspace)?) {
             (_, Some(why)) => {
@@ -188,10 +187,11 @@ fn without_verdict(
         };
         return Ok(Answer { text, news: Vec::new() });
     }
-    let calls = History(journal).calls_at_work();
+    let calls = ledger.calls_at_work();
     for call in calls.iter().filter(|call| call.task.id == *id) {
-        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.to_owned());
-        workspace.store.lock()?.record(Entry::Returned { task, tool_use_id })?;
+        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.clone());
+        let entry = Entry::Returned { task, tool_use_id };
+        workspace.store.lock()?.record_of(&call.attempt, entry)?;
     }
     let (text, news) = match waiting(workspace)? {
         Some(why) => (format!("Task {id} ended without a verdict. {why}\n"), why),
@@ -211,8 +211,8 @@ fn waiting(workspace: &Workspace) -> Result<Option<String>, AttemptError> {
     let view = workspace.store.read()?;
     let Some(state) = &view.state else { return Ok(None) };
     let file = view.file();
-    let ledger = workspace.ledger()?;
-    let due = machine::due(state, &file, &workspace.scope, &ledger);
+    let plan_record = workspace.plan_record()?;
+    let due = machine::due(state, &file, &workspace.scope, &plan_record);
     Ok(match due {
         machine::Due::Work(_) | machine::Due::Complete => None,
         wait => Some(specum_core::prompt::waiting(&wait)),
@@ -262,13 +262,14 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, Attemp
     let count = format!("{} of {}", file.done_count(), file.tasks.len());
     let most = view.state.as_ref().map_or(0, |state| state.max_task_iterations);
     let journal = workspace.store.read_journal()?;
+    let ledger = workspace.store.ledger()?;
     let mut answer = Answer { text: String::new(), news: late_work(&journal) };
     for record in verdicts {
         let (text, news) = match &record.entry {
             Entry::Passed { task, unverified, .. } => {
                 let id = &task.id;
                 let proof = if *unverified { "unverified" } else { "verified" };
-                let commit = History(&journal).commit_of(id);
+                let commit = ledger.commit_of(id);
                 let committed = if commit.is_some() { ", committed" } else { "" };
                 let note = if *unverified { ", not checked" } else { "" };
                 let commit = commit.filter(|commit| !commit.is_empty());

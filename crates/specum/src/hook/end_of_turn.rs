@@ -9,6 +9,7 @@
 //! host's process and may write outside the project, which a sandboxed command may
 //! not.
 
+use specum_core::attempt::{Attempt, LoopStanding};
 use specum_core::completion;
 use specum_core::hook::{HookOutput, Host, Input};
 use specum_core::journal::Entry;
@@ -20,7 +21,7 @@ use specum_core::stop::Stake;
 use specum_core::verify::Role;
 
 use super::{answer, decided, is_ours, log, stake};
-use crate::attempt::{Attempt, AttemptError, By, History, NextWork, Workspace};
+use crate::attempt::{AttemptError, By, NextWork, Workspace};
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec};
@@ -89,8 +90,8 @@ pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<Stri
 /// What a session hears whose loop was cancelled under its hands.
 pub(super) fn cancelled(input: &Input, spec: &Spec) -> Option<String> {
     let note = Note::of(input.session_id.as_deref()?).filter(|note| note.spec == spec.dir)?;
-    let journal = Store::of(spec).read_journal().ok()?;
-    if !History(&journal).was_cancelled() {
+    let ledger = Store::of(spec).ledger().ok()?;
+    if ledger.standing() != LoopStanding::Cancelled {
         return None;
     }
     leave(note, format!("specum: the loop of {} was cancelled; its plan stays as it is", spec.name))
@@ -226,12 +227,12 @@ fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), Attem
 /// one of the plan that is open and for which nothing was handed in.
 fn hands_in(store: &Store, input: &Input) -> Option<Attempt> {
     let said = input.last_message.as_deref()?;
-    let journal = store.read_journal().ok()?;
+    let ledger = store.ledger().ok()?;
     let view = store.read().ok()?;
     let file = view.file();
     let place = |opened: &Attempt| file.tasks.iter().position(|task| task.name() == opened.key.id);
-    let open = History(&journal).open_attempts().into_iter();
-    let open = open.filter(|opened| History(&journal).reported(opened).is_none());
+    let open = ledger.open_attempts().into_iter();
+    let open = open.filter(|opened| ledger.reported(&opened.id).is_none());
     let open = open.filter_map(|opened| place(&opened).map(|at| (at, opened)));
     let (_, opened) = open.min_by_key(|(at, _)| *at)?;
     let is_result = completion::says(said, opened.role.signal())

@@ -14,7 +14,7 @@ use specum_core::owner::{Asker, Holder};
 use super::agent::with_news;
 use super::answer::{called, ended};
 use super::{log, noted_spec};
-use crate::attempt::{History, Workspace};
+use crate::attempt::Workspace;
 use crate::commands;
 use crate::owner;
 use crate::process;
@@ -119,14 +119,15 @@ fn remember(note: &Note) {
 /// Records that the calls of this session, those in the background left out, are
 /// at work no longer.
 pub(super) fn break_off_calls(workspace: &Workspace, note: &Note) -> Result<(), StoreError> {
-    let journal = workspace.store.read_journal()?;
-    let calls = History(&journal).calls_at_work();
+    let ledger = workspace.store.ledger()?;
+    let calls = ledger.calls_at_work();
     for call in calls
         .iter()
-        .filter(|call| !note.background.iter().any(|launched| launched == call.tool_use_id))
+        .filter(|call| !note.background.iter().any(|launched| *launched == call.tool_use_id))
     {
-        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.to_owned());
-        workspace.store.lock()?.record(Entry::Returned { task, tool_use_id })?;
+        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.clone());
+        let entry = Entry::Returned { task, tool_use_id };
+        workspace.store.lock()?.record_of(&call.attempt, entry)?;
     }
     Ok(())
 }

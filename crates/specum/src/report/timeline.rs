@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use specum_core::journal::{Entry, Record};
-use specum_core::ledger::{Change, PlanEdit};
+use specum_core::plan_record::{Change, PlanEdit};
 use specum_core::tasks::TaskKey;
 
 use super::layout::{Layout, Part, Tone, fit};

@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use specum_core::agent::{Report, Trouble};
+use specum_core::attempt::Attempt;
 use specum_core::digest::Digest;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
@@ -22,7 +23,7 @@ use specum_core::verify::ProcessEnd;
 
 use super::executor::{AgentWork, Executor, WorkSite};
 use super::{RunError, recover};
-use crate::attempt::{self, Attempt, AttemptError, By, History, Workspace};
+use crate::attempt::{self, AttemptError, By, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{Git, GitError, Merge};
 use crate::logs;
@@ -87,7 +88,7 @@ pub(super) fn note_of(worktrees: &Path) -> PathBuf {
 
 /// The name of the directory in which an attempt is worked.
 pub(super) fn worktree_name(opened: &Attempt) -> String {
-    format!("{}-{}", logs::plain(&opened.key.id), opened.attempt)
+    format!("{}-{}", logs::plain(&opened.key.id), opened.number)
 }
 
 /// Whether a directory is still a worktree: an agent may have deleted it, or
@@ -196,12 +197,11 @@ impl Executor<'_> {
         opened: &Attempt,
         began: Instant,
     ) -> Result<Beside, RunError> {
-        let journal = self.workspace.store.read_journal()?;
-        if let Some((result, commit)) = History(&journal).ready(opened) {
-            let report = Report { result: result.to_owned(), ..Report::default() };
-            return Ok(Beside::Ready { report, commit: commit.to_owned() });
+        let ledger = self.workspace.store.ledger()?;
+        if let Some(ready) = ledger.ready(&opened.id) {
+            let report = Report { result: ready.result.clone(), ..Report::default() };
+            return Ok(Beside::Ready { report, commit: ready.commit.clone() });
         }
-        drop(journal);
         let Some(worktree) = self.prepare(opened)? else { return Ok(Beside::Stopped) };
         let ended = self.work_in(&worktree, slot, opened, began);
         if self.stop.get().is_some() {
@@ -313,7 +313,7 @@ impl Executor<'_> {
         let commit = worktree.git.keep(Some(&worktree.base), changed, &reference, &message)?;
         self.workspace.record(opened, |task| Entry::Ready {
             task,
-            attempt: opened.attempt,
+            attempt: opened.number,
             result: line::tail(&report.result, 64 * 1024).to_owned(),
             commit: commit.clone(),
         })?;
@@ -352,7 +352,7 @@ impl Executor<'_> {
             let reason = format!("{path} has changes in the tree that are not committed");
             return self.set_aside(opened, reason, "", began, &report);
         }
-        let (attempt, put_in) = (opened.attempt, paths.clone());
+        let (attempt, put_in) = (opened.number, paths.clone());
         self.workspace.record(opened, |task| Entry::Integrating {
             task,
             attempt,
@@ -360,26 +360,26 @@ impl Executor<'_> {
         })?;
         if let Err(error) = git.put_in(&tree) {
             // It may have put in some of it, or all, before it failed.
-            recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
+            recover::take_out(self.workspace, git, opened, &paths)?;
             let reason = format!("it does not fit into the tree: {error}");
             return self.set_aside(opened, reason, "", began, &report);
         }
         self.tell_check(opened, true);
         let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
         if let Some(outcome) = self.stop.get() {
-            recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
+            recover::take_out(self.workspace, git, opened, &paths)?;
             return Ok(Some(outcome));
         }
         let judged = match self.workspace.conclude(opened, found, By::OnTop) {
             // Nobody waits for this work any more, so it does not stay in the tree.
             Err(error @ AttemptError::NotOpen(_)) => {
-                recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
+                recover::take_out(self.workspace, git, opened, &paths)?;
                 return Err(error.into());
             }
             judged => judged?,
         };
         if !judged.passed() {
-            recover::take_out(self.workspace, git, &self.workspace.key_now(opened)?, &paths)?;
+            recover::take_out(self.workspace, git, opened, &paths)?;
         }
         if judged.question.is_some() {
             // Its task may be gone, and with it what says that the work is needed.

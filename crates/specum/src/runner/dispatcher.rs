@@ -13,6 +13,7 @@ use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use specum_core::agent::{Reset, Trouble};
+use specum_core::attempt::AttemptId;
 use specum_core::budget::{Budget, Charge};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
@@ -347,7 +348,7 @@ impl<'a> Dispatcher<'a> {
         let task = self.workspace.key_now(&ended.opened)?;
         let entry = Entry::Charged {
             task,
-            attempt: ended.opened.attempt,
+            attempt: ended.opened.number,
             agent: agent.name().to_owned(),
             tokens: charge.tokens,
             cost: charge.cost,
@@ -355,16 +356,21 @@ impl<'a> Dispatcher<'a> {
             millis: ended.millis,
             log: Some(ended.log.to_string_lossy().into_owned()),
         };
-        self.write_charge(entry, charge)
+        self.write_charge(&ended.opened.id, entry, charge)
     }
 
-    fn write_charge(&mut self, entry: Entry, charge: Charge) -> Result<(), RunError> {
+    fn write_charge(
+        &mut self,
+        attempt: &AttemptId,
+        entry: Entry,
+        charge: Charge,
+    ) -> Result<(), RunError> {
         let now = self.now();
         let millis = now - self.charged_until;
         self.charged_until = now;
         self.budget.spend(&charge);
         self.budget.millis = self.budget.millis.saturating_add(millis);
-        self.workspace.charge(entry, charge, millis)
+        self.workspace.charge(attempt, entry, charge, millis)
     }
 }
 
@@ -379,16 +385,22 @@ fn haste() -> u64 {
 
 impl Workspace {
     /// Writes down what is spent.
-    pub(super) fn charge(&self, entry: Entry, charge: Charge, millis: u64) -> Result<(), RunError> {
+    pub(super) fn charge(
+        &self,
+        attempt: &AttemptId,
+        entry: Entry,
+        charge: Charge,
+        millis: u64,
+    ) -> Result<(), RunError> {
         let locked = self.store.lock()?;
         let view = locked.read()?;
         match &view.state {
             Some(state) => {
                 let step = machine::step(state, &view.file(), Event::Charge { charge, millis });
-                locked.write_step(entry, &step)?;
+                locked.write_step_of(attempt, entry, &step)?;
             }
             // Cancelled meanwhile: what was spent is told nevertheless.
-            None => locked.record(entry)?,
+            None => locked.record_of(attempt, entry)?,
         }
         Ok(())
     }

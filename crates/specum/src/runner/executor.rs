@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use specum_core::agent::{Agent, Order, Report, Sign, Trouble};
+use specum_core::attempt::Attempt;
 use specum_core::brief;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
@@ -20,7 +21,7 @@ use specum_core::verify::{ProcessEnd, Role};
 
 use super::beside::changed_in;
 use super::{AfterExit, AgentExit, Launch, Message, Options, RunError, Stop, millis_since};
-use crate::attempt::{self, Attempt, AttemptError, By, Judgement, Workspace};
+use crate::attempt::{self, AttemptError, By, Judgement, Workspace};
 use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
@@ -152,7 +153,7 @@ impl Executor<'_> {
         if self.workspace.commands_of(opened)?.is_empty() {
             return Ok(CheckAlone::Failed(None));
         }
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (task, attempt) = (opened.key.clone(), opened.number);
         self.tell(RunEvent::AttemptStarted { task, attempt, agent: None, log: None });
         self.tell_check(opened, false);
         let found = self.workspace.examine(opened, opened.role.signal(), None)?;
@@ -204,7 +205,7 @@ impl Executor<'_> {
         index: usize,
     ) -> Result<(AfterExit, Report), RunError> {
         let agent = self.options.agents[index].as_ref();
-        let (task, attempt, slot) = (opened.key.clone(), opened.attempt, place.slot);
+        let (task, attempt, slot) = (opened.key.clone(), opened.number, place.slot);
         let spec = &self.workspace.spec;
         let (log_path, log) = logs::open_log(spec, &task.id, attempt).map_err(|error| {
             let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(&task.id));
@@ -294,7 +295,7 @@ impl Executor<'_> {
             brief: &brief,
             model: self.options.model.as_deref(),
             script: script.as_deref(),
-            attempt: opened.attempt,
+            attempt: opened.number,
             signal: opened.role.signal(),
         });
         let mut command = Command::new(&call.program);

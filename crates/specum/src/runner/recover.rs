@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use specum_core::agent::{self, Agent, Sign, Usage};
+use specum_core::attempt::{Attempt, LaunchPlace};
 use specum_core::journal::Entry;
-use specum_core::tasks::TaskKey;
 
 use super::beside::{
     MovedProject, changed_in, is_worktree, moved, note_of, worktree_name, worktrees_dir,
 };
 use super::{RunError, pulse};
-use crate::attempt::{Attempt, History, LaunchPlace, Workspace};
+use crate::attempt::Workspace;
 use crate::files::{self, FileError};
 use crate::git::{self, Git};
 use crate::logs;
@@ -35,16 +35,14 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
     let Ok(git) = &workspace.git else { return Ok(()) };
     git.remove_scratch()?;
     take_out_undecided(workspace)?;
-    let journal = workspace.store.read_journal()?;
-    let history = History(&journal);
-    let unsettled = history.unsettled();
+    let unsettled = workspace.store.ledger()?.unsettled();
     for (opened, _) in unsettled.iter().filter(|(_, place)| *place == LaunchPlace::InTree) {
         workspace.put_away(git, opened, until)?;
     }
     put_away_worktrees(workspace, git, &unsettled)?;
     for (opened, _) in unsettled {
-        let (task, attempt) = (opened.key, opened.attempt);
-        workspace.store.lock()?.record(Entry::Cleared { task, attempt })?;
+        let (task, attempt) = (opened.key, opened.number);
+        workspace.store.lock()?.record_of(&opened.id, Entry::Cleared { task, attempt })?;
     }
     forget_work_that_is_in(workspace, git)
 }
@@ -86,9 +84,9 @@ fn forget_work_that_is_in(workspace: &Workspace, git: &Git) -> Result<(), RunErr
 
 /// Takes out what was put into the user's tree and has no verdict there.
 pub(super) fn take_out_undecided(workspace: &Workspace) -> Result<(), RunError> {
-    let journal = workspace.store.read_journal()?;
-    match (&workspace.git, History(&journal).half_integrated()) {
-        (Ok(git), Some((task, paths))) => take_out(workspace, git, task, paths),
+    let ledger = workspace.store.ledger()?;
+    match (&workspace.git, ledger.half_integrated()) {
+        (Ok(git), Some((attempt, paths))) => take_out(workspace, git, attempt, paths),
         _ => Ok(()),
     }
 }
@@ -97,12 +95,11 @@ pub(super) fn take_out_undecided(workspace: &Workspace) -> Result<(), RunError> 
 pub(super) fn take_out(
     workspace: &Workspace,
     git: &Git,
-    task: &TaskKey,
+    attempt: &Attempt,
     paths: &[String],
 ) -> Result<(), RunError> {
     git.take_out(paths)?;
-    workspace.store.lock()?.record(Entry::TakenOut { task: task.clone() })?;
-    Ok(())
+    Ok(workspace.record(attempt, |task| Entry::TakenOut { task })?)
 }
 
 fn put_away_worktrees(
@@ -172,24 +169,25 @@ fn put_away_below(
 /// the dearest one, or with what it had reported if that is more.
 fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
     let Some(state) = workspace.store.read()?.state else { return Ok(()) };
-    let journal = workspace.store.read_journal()?;
-    for lost in History(&journal).uncharged() {
-        let Some(agent) = agent::by_name(lost.agent, Some("")) else { continue };
-        let log = logs::newest_log(&workspace.spec, &lost.task.id, lost.attempt);
+    let ledger = workspace.store.ledger()?;
+    for lost in ledger.uncharged() {
+        let Some(agent) = agent::by_name(&lost.agent, Some("")) else { continue };
+        let Some(attempt) = ledger.attempt(&lost.attempt) else { continue };
+        let log = logs::newest_log(&workspace.spec, &attempt.key.id, attempt.number);
         let reported = log.as_ref().and_then(|log| reported_in(log, agent.as_ref()));
-        let millis = log.as_ref().and_then(|log| worked_until(log, lost.at)).unwrap_or_default();
+        let millis = log.as_ref().and_then(|log| worked_until(log, &lost.at)).unwrap_or_default();
         let charge = state.budget.charge(agent.measures(), reported, true);
         let entry = Entry::Charged {
-            task: lost.task.clone(),
-            attempt: lost.attempt,
-            agent: lost.agent.to_owned(),
+            task: attempt.key.clone(),
+            attempt: attempt.number,
+            agent: lost.agent.clone(),
             tokens: charge.tokens,
             cost: charge.cost,
             estimated: charge.estimated,
             millis,
             log: log.map(|log| log.to_string_lossy().into_owned()),
         };
-        workspace.charge(entry, charge, millis)?;
+        workspace.charge(&lost.attempt, entry, charge, millis)?;
     }
     Ok(())
 }

@@ -7,8 +7,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use specum_core::attempt::Ledger;
 use specum_core::journal::{self, Record, StateChange};
-use specum_core::ledger::Ledger;
+use specum_core::plan_record::PlanRecord;
 
 use crate::{files, os};
 
@@ -26,9 +27,11 @@ pub(super) struct Records {
     /// Which of them wrote the state last. Only that one is ever asked for its
     /// state, which is most of a record; the others have let it go.
     with_state: Option<usize>,
+    /// Where the attempts stand.
+    ledger: Arc<Ledger>,
     /// What the first of them have on record about the plan, and how many that
     /// are.
-    ledger: (Arc<Ledger>, usize),
+    plan_record: (Arc<PlanRecord>, usize),
 }
 
 impl Records {
@@ -61,25 +64,37 @@ impl Records {
         Ok(Arc::new(records))
     }
 
-    /// What the journal has on record about the plan.
+    /// Where the attempts of the journal stand.
     pub(super) fn ledger(&mut self, path: &Path) -> io::Result<Arc<Ledger>> {
         let records = self.read(path)?;
-        if !Arc::ptr_eq(&records, &self.records) {
-            return Ok(Arc::new(Ledger::of(&records)));
+        let known = self.records.len();
+        if records.len() == known {
+            return Ok(Arc::clone(&self.ledger));
         }
-        let (ledger, known) = &mut self.ledger;
+        let mut ledger = Ledger::clone(&self.ledger);
+        records[known..].iter().for_each(|record| ledger.add(record));
+        Ok(Arc::new(ledger))
+    }
+
+    /// What the journal has on record about the plan.
+    pub(super) fn plan_record(&mut self, path: &Path) -> io::Result<Arc<PlanRecord>> {
+        let records = self.read(path)?;
+        if !Arc::ptr_eq(&records, &self.records) {
+            return Ok(Arc::new(PlanRecord::of(&records)));
+        }
+        let (plan_record, known) = &mut self.plan_record;
         let new = records.get(*known..).unwrap_or_default();
-        let is_simple = |record: &Record| !Ledger::is_rewritten_by(record);
+        let is_simple = |record: &Record| !PlanRecord::is_rewritten_by(record);
         if *known > 0 && new.iter().all(is_simple) {
-            if new.iter().any(Ledger::is_touched_by) {
-                let ledger = Arc::make_mut(ledger);
-                new.iter().for_each(|record| ledger.add(record));
+            if new.iter().any(PlanRecord::is_touched_by) {
+                let plan_record = Arc::make_mut(plan_record);
+                new.iter().for_each(|record| plan_record.add(record));
             }
         } else {
-            *ledger = Arc::new(Ledger::of(&records));
+            *plan_record = Arc::new(PlanRecord::of(&records));
         }
         *known = records.len();
-        Ok(Arc::clone(ledger))
+        Ok(Arc::clone(plan_record))
     }
 
     /// Whether a file still begins with what was read of it.
@@ -101,6 +116,7 @@ impl Records {
         self.last_line = lines[before.map_or(0, |at| at + 1)..].to_vec();
         self.length += lines.len() as u64;
         let records = Arc::make_mut(&mut self.records);
+        let ledger = Arc::make_mut(&mut self.ledger);
         let known = records.len();
         for record in journal::parse(lines) {
             let writes = record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep);
@@ -110,6 +126,7 @@ impl Records {
             {
                 changes.state = StateChange::Keep;
             }
+            ledger.add(&record);
             records.push(record);
         }
         journal::follow_renames(records, known);

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use specum_core::attempt::{AttemptId, Ledger};
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
 use specum_core::machine::Step;
@@ -17,15 +18,6 @@ use crate::files::{self, Durability, FileError};
 
 /// The longest journal that is brought back.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
-
-/// Whether a journal tells of a loop that has not ended.
-fn is_under_way(journal: &[u8]) -> bool {
-    let records = journal::parse(journal);
-    let last = records.iter().rev().find(|record| {
-        matches!(record.entry, Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. })
-    });
-    last.is_some_and(|record| matches!(record.entry, Entry::Started { .. }))
-}
 
 /// A spec that nobody else changes meanwhile.
 #[derive(Debug)]
@@ -42,8 +34,17 @@ impl Locked<'_> {
 
     /// Writes a step of the machine as one transaction.
     pub fn write_step(&self, entry: Entry, step: &Step) -> Result<(), StoreError> {
-        let changes = self.changes(step)?;
-        self.write(entry, changes)
+        self.write(entry, self.changes(step)?)
+    }
+
+    /// The same for a step that an attempt leads to.
+    pub fn write_step_of(
+        &self,
+        attempt: &AttemptId,
+        entry: Entry,
+        step: &Step,
+    ) -> Result<(), StoreError> {
+        self.write_of(attempt, entry, self.changes(step)?)
     }
 
     /// Makes sure that there is a progress file for executors to add to.
@@ -59,11 +60,30 @@ impl Locked<'_> {
 
     /// Writes a record that changes no file.
     pub fn record(&self, entry: Entry) -> Result<(), StoreError> {
-        self.append(entry, None)
+        self.append(new_record(None, entry), Durability::Fast)
+    }
+
+    /// The same for a record about an attempt.
+    pub fn record_of(&self, attempt: &AttemptId, entry: Entry) -> Result<(), StoreError> {
+        self.append(new_record(Some(attempt), entry), Durability::Fast)
     }
 
     /// Writes a transaction.
-    pub fn write(&self, entry: Entry, mut changes: Changes) -> Result<(), StoreError> {
+    pub fn write(&self, entry: Entry, changes: Changes) -> Result<(), StoreError> {
+        self.write_record(new_record(None, entry), changes)
+    }
+
+    /// The same for a transaction that an attempt leads to.
+    pub fn write_of(
+        &self,
+        attempt: &AttemptId,
+        entry: Entry,
+        changes: Changes,
+    ) -> Result<(), StoreError> {
+        self.write_record(new_record(Some(attempt), entry), changes)
+    }
+
+    fn write_record(&self, record: Record, mut changes: Changes) -> Result<(), StoreError> {
         self.refuse_newer_format()?;
         // What cannot be carried out must not be announced: every later start
         // would try to complete it.
@@ -80,7 +100,8 @@ impl Locked<'_> {
             });
         }
         failpoint::reached("before the journal");
-        self.append(entry, Some(changes.clone()))?;
+        let durability = self.durability_of(&changes);
+        self.append(Record { changes: Some(changes.clone()), ..record }, durability)?;
         failpoint::reached("after the journal");
         self.complete(&changes)?;
         failpoint::reached("after the transaction");
@@ -96,7 +117,7 @@ impl Locked<'_> {
             // With it the journal's own name, and everything that was renamed.
             files::sync_folder(&self.store.dir)?;
         }
-        self.append_with(Entry::Done, None, durability)
+        self.append(new_record(None, Entry::Done), durability)
     }
 
     /// A verdict counts, with the state that it leads to. What only tells, or only
@@ -232,20 +253,8 @@ impl Locked<'_> {
         }
     }
 
-    fn append(&self, entry: Entry, changes: Option<Changes>) -> Result<(), StoreError> {
-        let durability = changes.as_ref().map(|changes| self.durability_of(changes));
-        self.append_with(entry, changes, durability.unwrap_or(Durability::Fast))
-    }
-
-    fn append_with(
-        &self,
-        entry: Entry,
-        changes: Option<Changes>,
-        durability: Durability,
-    ) -> Result<(), StoreError> {
-        let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-        let begins = matches!(&entry, Entry::Started { plan, .. } if !plan.is_empty());
-        let record = Record { v: journal::FORMAT_VERSION, at, entry, changes };
+    fn append(&self, record: Record, durability: Durability) -> Result<(), StoreError> {
+        let begins = matches!(&record.entry, Entry::Started { plan, .. } if !plan.is_empty());
         let (path, line) = (self.store.journal_path(), record.render());
         files::append_line(&path, &line, durability)?;
         if let Some(backup) = self.store.backup() {
@@ -260,7 +269,9 @@ impl Locked<'_> {
         let path = self.store.journal_path();
         let journal = files::read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
         let whole = self.store.backup().and_then(|backup| backup.missing_from(&journal));
-        if let Some(whole) = whole.as_ref().filter(|whole| is_under_way(whole)) {
+        if let Some(whole) =
+            whole.as_ref().filter(|whole| Ledger::of(&journal::parse(whole)).is_under_way())
+        {
             self.store.replace(&path, whole)?;
         }
         let has_lost_the_state = !self.store.has_state();
@@ -275,4 +286,10 @@ impl Locked<'_> {
         }
         Ok(whole.is_some())
     }
+}
+
+/// A record of this moment.
+fn new_record(attempt: Option<&AttemptId>, entry: Entry) -> Record {
+    let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+    Record { id: attempt.cloned(), ..Record::new(at, entry) }
 }

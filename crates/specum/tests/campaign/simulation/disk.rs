@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 
+use specum_core::attempt::{AttemptId, Ledger};
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
 use specum_core::machine::Step;
@@ -27,6 +28,8 @@ pub(crate) struct Disk {
     pub(crate) journal: Vec<u8>,
     /// What the journal reads as.
     pub(crate) records: Vec<Record>,
+    /// Where its attempts stand.
+    pub(crate) ledger: Ledger,
     /// What the hooks remember.
     pub(crate) memory: Option<Vec<u8>>,
     /// How many more writes the machine lives for.
@@ -81,6 +84,7 @@ impl Disk {
     /// Reads the journal anew, as a new process does.
     pub(crate) fn read_again(&mut self) {
         self.records = journal::parse(&self.journal);
+        self.ledger = Ledger::of(&self.records);
         journal::follow_renames(&mut self.records, 0);
     }
 
@@ -113,7 +117,8 @@ impl Disk {
     }
 
     fn append(&mut self, at: &str, entry: Entry, changes: Option<Changes>) -> Result<(), Died> {
-        let record = Record { v: journal::FORMAT_VERSION, at: at.to_owned(), entry, changes };
+        let id = matches!(entry, Entry::Opened { .. }).then(|| self.new_id());
+        let record = Record { id, changes, ..Record::new(at, entry) };
         let line = record.render();
         if !self.journal.is_empty() && !self.journal.ends_with(b"\n") {
             self.journal.push(b'\n');
@@ -125,9 +130,14 @@ impl Disk {
         }
         self.journal.extend_from_slice(&line);
         let known = self.records.len();
-        self.records.extend(journal::parse(&line));
+        self.ledger.add(&record);
+        self.records.push(record);
         journal::follow_renames(&mut self.records, known);
         Ok(())
+    }
+
+    fn new_id(&self) -> AttemptId {
+        AttemptId::new(0, 0, self.records.len() as u64)
     }
 
     fn live(&mut self) -> Result<(), Died> {

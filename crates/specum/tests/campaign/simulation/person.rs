@@ -2,10 +2,9 @@
 //! answers what is asked.
 
 use serde_json::Value;
-use specum::attempt::History;
 use specum_core::journal::Entry;
-use specum_core::ledger::Ledger;
 use specum_core::machine::{self, Event, Start, Step};
+use specum_core::plan_record::PlanRecord;
 use specum_core::state::{self, State};
 use specum_core::tasks::TaskFile;
 
@@ -109,7 +108,7 @@ impl World {
         let file = TaskFile::scan(&text);
         let Some(task) = self.some_task(&file).filter(|task| !task.done) else { return Ok(()) };
         let name = task.name();
-        let is_refused = History(&self.disk.records).at_work().contains(&name.as_str());
+        let is_refused = self.disk.ledger.at_work().contains(&name.as_str());
         let is_worked = self.truth.tasks.at_work.contains(&soul(&task));
         promise!(is_refused == is_worked, "{name} is worked on: {is_worked}, told: {is_refused}");
         if is_refused {
@@ -128,9 +127,9 @@ impl World {
     pub(crate) fn accepts(&mut self) -> Result<(), Halt> {
         let reviewed = self.enter()?;
         let Some(state) = reviewed.state else { return Ok(()) };
-        let ledger = Ledger::of(&self.disk.records);
+        let plan_record = PlanRecord::of(&self.disk.records);
         let asked: Vec<_> =
-            ledger.tasks().iter().filter(|task| task.unconfirmed.is_some()).collect();
+            plan_record.tasks().iter().filter(|task| task.unconfirmed.is_some()).collect();
         if asked.is_empty() {
             return Ok(());
         }

@@ -1,6 +1,5 @@
 //! What a run puts away that did not get to its end: its own, or one that died.
 
-use specum::attempt::History;
 use specum_core::agent;
 use specum_core::journal::Entry;
 
@@ -13,10 +12,15 @@ impl World {
     pub(crate) fn put_away(&mut self) -> Result<(), Halt> {
         self.complete_commits()?;
         if self.state().is_some() {
-            let lost: Vec<_> = History(&self.disk.records)
+            let lost: Vec<_> = self
+                .disk
+                .ledger
                 .uncharged()
                 .iter()
-                .map(|lost| (lost.task.clone(), lost.attempt, lost.agent.to_owned()))
+                .filter_map(|lost| {
+                    let attempt = self.disk.ledger.attempt(&lost.attempt)?;
+                    Some((attempt.key.clone(), attempt.number, lost.agent.clone()))
+                })
                 .collect();
             for (task, attempt, name) in lost {
                 let agent = agent::by_name(&name, Some("")).expect("an agent of this name");
@@ -25,9 +29,9 @@ impl World {
             }
         }
         self.take_back_ticks()?;
-        let unsettled = History(&self.disk.records).unsettled();
+        let unsettled = self.disk.ledger.unsettled();
         for (opened, _) in unsettled {
-            let (task, attempt) = (opened.key, opened.attempt);
+            let (task, attempt) = (opened.key, opened.number);
             let soul = soul_of(&task);
             let entry = Entry::Cleared { task, attempt };
             // What an earlier loop has left goes by the name it had there.

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use specum::attempt::{self, History};
+use specum::attempt;
 use specum_core::guard::Memory;
-use specum_core::journal::{Changes, Entry, StateChange};
-use specum_core::ledger::{Change, Ledger, Lines, OnRecord, Review};
+use specum_core::journal::{self, Changes, Entry, StateChange};
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder};
+use specum_core::plan_record::{Change, Lines, OnRecord, PlanRecord, Review};
 use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile, TaskKey};
 
@@ -21,7 +21,7 @@ use super::world::{Halt, World, promise};
 /// State and record, brought together with the plan.
 pub(crate) struct Reviewed {
     pub(crate) state: Option<State>,
-    pub(crate) ledger: Ledger,
+    pub(crate) plan_record: PlanRecord,
     /// Ticks with nothing behind them, which are still to be taken back.
     pub(crate) unproved: Vec<TaskKey>,
 }
@@ -41,7 +41,7 @@ impl World {
         let spoilt = self.disk.state.is_some() && self.state().is_none();
         let state = self
             .state()
-            .or_else(|| spoilt.then(|| History(&self.disk.records).last_state()).flatten());
+            .or_else(|| spoilt.then(|| journal::last_state(&self.disk.records)).flatten());
         let reviewed = self.review(state)?;
         let written = self.take_back_unproved(reviewed).map(|_| ());
         if spoilt && self.state().is_some() {
@@ -52,10 +52,10 @@ impl World {
 
     /// Puts on record what differs from it.
     pub(crate) fn review(&mut self, mut state: Option<State>) -> Result<Reviewed, Halt> {
-        let mut ledger = Ledger::of(&self.disk.records);
+        let mut plan_record = PlanRecord::of(&self.disk.records);
         let mut unproved = Vec::new();
         if let Some(known) = state.clone()
-            && History(&self.disk.records).is_under_way()
+            && self.disk.ledger.is_under_way()
         {
             let text = self.disk.tasks.clone();
             let file = TaskFile::scan(&text);
@@ -63,9 +63,9 @@ impl World {
             let holder = Holder::of(Some(&known), &memory, Asker::Person, |owner| {
                 self.living.as_ref() == Some(owner)
             });
-            let at_work = History(&self.disk.records).at_work().join(", ");
+            let at_work = self.disk.ledger.at_work().join(", ");
             let held = holder != Holder::Nobody || !at_work.is_empty();
-            let found = ledger.review(&file, held.then_some(at_work.as_str()));
+            let found = plan_record.review(&file, held.then_some(at_work.as_str()));
             self.is_told_apart(&found)?;
             let is_settled = found.edits.is_empty() && found.unproved.is_empty();
             promise!(
@@ -87,7 +87,7 @@ impl World {
                     self.is_what_it_is(&found.unproved)?;
                 }
                 written?;
-                ledger = Ledger::of(&self.disk.records);
+                plan_record = PlanRecord::of(&self.disk.records);
                 state = step.state;
             } else {
                 self.is_what_it_is(&found.unproved)?;
@@ -95,10 +95,10 @@ impl World {
                     found.note_in(state, &file);
                 }
             }
-            self.record_is_true(&ledger)?;
+            self.record_is_true(&plan_record)?;
             unproved = found.unproved;
         }
-        Ok(Reviewed { state, ledger, unproved })
+        Ok(Reviewed { state, plan_record, unproved })
     }
 
     /// The boxes that are opened again are those that have nothing behind them.
@@ -122,7 +122,7 @@ impl World {
     /// Nobody is taken for another.
     fn is_told_apart(&self, found: &Review) -> Result<(), Halt> {
         for edit in &found.edits {
-            if let specum_core::ledger::PlanEdit::Renamed { from, to } = edit {
+            if let specum_core::plan_record::PlanEdit::Renamed { from, to } = edit {
                 promise!(soul_of(from) == soul_of(to), "{from:?} is taken for {to:?}");
             }
         }
@@ -130,9 +130,9 @@ impl World {
     }
 
     /// What the kernel has on record is what happened.
-    fn record_is_true(&self, ledger: &Ledger) -> Result<(), Halt> {
+    fn record_is_true(&self, plan_record: &PlanRecord) -> Result<(), Halt> {
         let on_record: BTreeMap<String, &OnRecord> =
-            ledger.tasks().iter().map(|task| (soul_of(&task.task), task)).collect();
+            plan_record.tasks().iter().map(|task| (soul_of(&task.task), task)).collect();
         let known = &self.truth.tasks.known;
         promise!(
             on_record.keys().eq(known.keys()),
@@ -170,9 +170,9 @@ impl World {
     }
 
     fn take_back_unproved(&mut self, reviewed: Reviewed) -> Result<Reviewed, Halt> {
-        let Reviewed { state, ledger, unproved } = reviewed;
+        let Reviewed { state, plan_record, unproved } = reviewed;
         if unproved.is_empty() {
-            return Ok(Reviewed { state, ledger, unproved });
+            return Ok(Reviewed { state, plan_record, unproved });
         }
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
@@ -198,7 +198,7 @@ impl World {
             }
         }
         written?;
-        Ok(Reviewed { state, ledger, unproved: Vec::new() })
+        Ok(Reviewed { state, plan_record, unproved: Vec::new() })
     }
 
     /// Whether somebody works the loop, or has not been heard of since.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use specum::attempt::{Attempt, History};
 use specum_core::agent::{self, Report, Reset, Sign, Trouble};
+use specum_core::attempt::Attempt;
 use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Due, Event, Start};
@@ -213,7 +213,7 @@ impl World {
         }
         let opened = &runner.jobs[slot].opened;
         self.lock()?;
-        let (key, attempt) = (History(&self.disk.records).key_now(opened), opened.attempt);
+        let (key, attempt) = (self.disk.ledger.key_now(opened), opened.number);
         let beside = runner.jobs.len() > 1;
         let name = runner.team[agent];
         let launched = Entry::Launched { task: key.clone(), attempt, agent: name.into(), beside };
@@ -349,7 +349,7 @@ impl World {
         runner.charged_until = now;
         let opened = &runner.jobs[slot].opened;
         self.lock()?;
-        let (task, attempt) = (History(&self.disk.records).key_now(opened), opened.attempt);
+        let (task, attempt) = (self.disk.ledger.key_now(opened), opened.number);
         self.write_charge(
             (task, attempt, name),
             |budget| budget.charge(measures, usage, broke_off),
@@ -406,8 +406,8 @@ impl World {
         let opened = job.opened.clone();
         if beside && act == Act::Good {
             self.lock()?;
-            let task = History(&self.disk.records).key_now(&opened);
-            let (attempt, commit) = (opened.attempt, "w".to_owned());
+            let task = self.disk.ledger.key_now(&opened);
+            let (attempt, commit) = (opened.number, "w".to_owned());
             self.record(Entry::Ready { task, attempt, result: said.clone(), commit })?;
             runner.jobs[slot].stage = Stage::Ready(said, act);
             return Ok(None);

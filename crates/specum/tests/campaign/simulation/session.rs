@@ -1,14 +1,15 @@
 //! A session of a host: its coordinator asks what is due, calls executors, and
 //! wants to stop. The Stop hook sends it back or lets it go.
 
-use specum::attempt::{self, Attempt, History};
+use specum::attempt;
+use specum_core::attempt::Attempt;
 use specum_core::guard::{self, Memory};
 use specum_core::hook::{HookOutput, Input};
 use specum_core::journal::{Changes, Entry, StateChange};
-use specum_core::ledger::Ledger;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::Unit;
+use specum_core::plan_record::PlanRecord;
 use specum_core::prompt::SpecName;
 use specum_core::state::State;
 use specum_core::stop::{self, Scene, Stake};
@@ -135,29 +136,29 @@ impl World {
                 return self.wants_to_stop(session);
             }
         };
-        let history = History(&self.disk.records);
+        let history = &self.disk.ledger;
         let due: Vec<Attempt> =
-            due.into_iter().filter(|opened| history.reported(opened).is_none()).collect();
+            due.into_iter().filter(|opened| history.reported(&opened.id).is_none()).collect();
         if due.is_empty() {
             return Ok(true);
         }
         let opened =
             due[self.chance.below(u32::try_from(due.len()).expect("few")) as usize].clone();
-        if History(&self.disk.records).delegations(&opened) >= MAX_DELEGATIONS {
+        if self.disk.ledger.delegations(&opened.id) >= MAX_DELEGATIONS {
             self.given_out_in_vain(&opened)?;
             return Ok(true);
         }
         let soul = soul_of(&opened.key);
-        let history = History(&self.disk.records);
+        let history = &self.disk.ledger;
         // An executor whose attempt has its verdict works for nobody.
         let is_over = |call: &Call| {
-            let delegation = history.delegated(&call.tool_use_id);
-            delegation.is_none_or(|delegation| history.has_verdict(&delegation))
+            let attempt = history.called(&call.tool_use_id);
+            attempt.is_none_or(|attempt| history.has_verdict(&attempt.id))
         };
         let is_it =
             |call: &Call| !call.is_disowned && !is_over(call) && soul_of(&call.opened.key) == soul;
         let is_worked = session.calls.iter().any(is_it);
-        let calls = History(&self.disk.records).calls_at_work();
+        let calls = self.disk.ledger.calls_at_work();
         let is_refused = calls.iter().any(|call| call.task.id == opened.key.id);
         promise!(is_refused || !is_worked, "two executors work on {soul}");
         if is_refused {
@@ -172,7 +173,7 @@ impl World {
         session.is_a_persons_turn = false;
         let tool_use_id = format!("{}-{}", session.id, session.made);
         self.story(format!("the coordinator calls {}", opened.key.id));
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (task, attempt) = (opened.key.clone(), opened.number);
         let entry = Entry::Delegated { task, attempt, tool_use_id: tool_use_id.clone() };
         let written = self.record(entry);
         if took_effect(&written) {
@@ -198,7 +199,9 @@ impl World {
         session.sent_back = false;
         session.calls.clear();
         self.lock()?;
-        let calls: Vec<_> = History(&self.disk.records)
+        let calls: Vec<_> = self
+            .disk
+            .ledger
             .calls_at_work()
             .iter()
             .map(|call| (call.task.clone(), call.tool_use_id.to_owned()))
@@ -216,7 +219,7 @@ impl World {
         if !self.fair && self.chance.once_in(6) {
             self.story(format!("the call for {} is lost", call.opened.key.id));
             self.lock()?;
-            let calls = History(&self.disk.records).calls_at_work();
+            let calls = self.disk.ledger.calls_at_work();
             let lost = calls.iter().find(|at_work| at_work.tool_use_id == call.tool_use_id);
             let lost = lost.map(|lost| (lost.task.clone(), lost.tool_use_id.to_owned()));
             // Sometimes the host tells, sometimes nobody does.
@@ -237,13 +240,12 @@ impl World {
         self.lock()?;
         let Some(state) = self.state() else { return Ok(false) };
         let mut opened = opened.clone();
-        opened.key = History(&self.disk.records).key_now(&opened);
-        let now = attempt::open_attempt(&self.disk.records, &opened.key);
-        if now.is_none_or(|now| now.attempt != opened.attempt) {
+        opened.key = self.disk.ledger.key_now(&opened);
+        if !self.disk.ledger.is_open(&opened.id) {
             return Ok(false);
         }
         let said = said(&opened, act);
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (task, attempt) = (opened.key.clone(), opened.number);
         let written = self.record(Entry::Reported { task, attempt, result: said.clone() });
         if took_effect(&written) {
             self.acts.insert(soul_of(&opened.key), act);
@@ -266,14 +268,17 @@ impl World {
         let open: Vec<Attempt> = match machine::unit(&state, &file, &self.scope()) {
             Unit::Sequential(index) | Unit::Verify(index) if state.parallel_group.is_none() => {
                 let key = file.tasks[index].key();
-                attempt::open_attempt(&self.disk.records, &key).into_iter().collect()
+                self.disk.ledger.open_attempt(&key).into_iter().collect()
             }
             _ => self.running(&state, &file),
         };
-        let history = History(&self.disk.records);
+        let history = &self.disk.ledger;
         let reports: Option<Vec<(Attempt, String)>> = open
             .into_iter()
-            .map(|opened| history.reported(&opened).map(|result| (opened, result)))
+            .map(|opened| {
+                let result = history.reported(&opened.id)?.to_owned();
+                Some((opened, result))
+            })
             .collect();
         for (opened, said) in reports.unwrap_or_default() {
             self.judge_report(&opened, &said)?;
@@ -285,7 +290,8 @@ impl World {
     fn judge_finished(&mut self) -> Result<(), Halt> {
         let Some((state, text)) = self.view_on_record()? else { return Ok(()) };
         for opened in self.running(&state, &TaskFile::scan(&text)) {
-            if let Some(said) = History(&self.disk.records).reported(&opened) {
+            let said = self.disk.ledger.reported(&opened.id).map(str::to_owned);
+            if let Some(said) = said {
                 self.judge_report(&opened, &said)?;
             }
         }
@@ -310,7 +316,7 @@ impl World {
     }
 
     fn running(&self, state: &State, file: &TaskFile<'_>) -> Vec<Attempt> {
-        let pending = attempt::pending(state, file, &self.disk.records);
+        let pending = attempt::pending(state, file, &self.disk.ledger);
         pending.into_iter().filter_map(|(_, opened)| opened).collect()
     }
 
@@ -403,10 +409,10 @@ impl World {
         if file.open().next().is_some() && is_reviewed {
             return (text, Vec::new());
         }
-        let ledger = Ledger::of(&self.disk.records);
+        let plan_record = PlanRecord::of(&self.disk.records);
         let unproved: Vec<TaskEdit> =
-            ledger.unproved(&file).into_iter().map(TaskEdit::Untick).collect();
-        (TaskEdit::apply_all(&unproved, &text), ledger.questions().collect())
+            plan_record.unproved(&file).into_iter().map(TaskEdit::Untick).collect();
+        (TaskEdit::apply_all(&unproved, &text), plan_record.questions().collect())
     }
 }
 

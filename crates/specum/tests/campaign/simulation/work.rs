@@ -1,11 +1,12 @@
 //! What both doors do with an attempt: open it, judge it, commit it. The steps
 //! are those of `specum::attempt`, on simulated files.
 
-use specum::attempt::{self, Attempt, History};
-use specum_core::journal::{Changes, Entry};
-use specum_core::ledger::{self, Ledger, OnRecord};
+use specum::attempt;
+use specum_core::attempt::Attempt;
+use specum_core::journal::{self, Changes, Entry};
 use specum_core::machine::{self, Due, Event, Start, Step};
 use specum_core::plan::{Scope, Unit};
+use specum_core::plan_record::{self, OnRecord, PlanRecord};
 use specum_core::state::{State, TaskResult};
 use specum_core::summary::AttemptResult;
 use specum_core::tasks::{Check, Expectation, Program, TaskFile, TaskMatch};
@@ -73,10 +74,10 @@ impl World {
         let was_corrupt = self.disk.state.is_some() && self.state().is_none();
         let state = self
             .state()
-            .or_else(|| was_corrupt.then(|| History(&self.disk.records).last_state()).flatten());
+            .or_else(|| was_corrupt.then(|| journal::last_state(&self.disk.records)).flatten());
         let state = state.unwrap_or_else(|| State::new(file.tasks.len()));
-        let is_new = self.disk.state.is_none() || !Ledger::of(&self.disk.records).has_begun();
-        let plan = if is_new { ledger::beginning(&file) } else { Vec::new() };
+        let is_new = self.disk.state.is_none() || !PlanRecord::of(&self.disk.records).has_begun();
+        let plan = if is_new { plan_record::beginning(&file) } else { Vec::new() };
         let owner = start.owner.clone();
         let step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
@@ -112,7 +113,7 @@ impl World {
             written?;
             return self.open_due(Reviewed { state: step.state, ..reviewed });
         }
-        let unit = match machine::due(&state, &file, &self.scope(), &reviewed.ledger) {
+        let unit = match machine::due(&state, &file, &self.scope(), &reviewed.plan_record) {
             Due::Work(unit) => unit,
             Due::Complete => return self.complete(&state, &file),
             wait => return Ok(NextWork::Wait(wait)),
@@ -153,7 +154,7 @@ impl World {
         file: &TaskFile<'_>,
         unit: &Unit,
     ) -> Result<NextWork, Halt> {
-        let pending = attempt::pending(state, file, &self.disk.records);
+        let pending = attempt::pending(state, file, &self.disk.ledger);
         if !pending.is_empty() {
             let mut opened = Vec::new();
             for (index, known) in pending {
@@ -164,8 +165,7 @@ impl World {
             }
             return Ok(NextWork::Work(opened));
         }
-        let under_way =
-            |&index: &usize| attempt::open_attempt(&self.disk.records, &file.tasks[index].key());
+        let under_way = |&index: &usize| self.disk.ledger.open_attempt(&file.tasks[index].key());
         if let Some(again) = unit.tasks().iter().map(under_way).collect() {
             return Ok(NextWork::Work(again));
         }
@@ -197,7 +197,6 @@ impl World {
             left_before: Default::default(),
             open_elsewhere: Default::default(),
             branch: None,
-            id: format!("a{}", self.disk.records.len()),
             was: Vec::new(),
         };
         self.has_inherited_nothing(task, number)?;
@@ -211,10 +210,10 @@ impl World {
             *tasks.opened.entry(soul(task)).or_default() += 1;
         }
         written?;
-        let Some(opened) = attempt::open_attempt(&self.disk.records, &task.key()) else {
+        let Some(opened) = self.disk.ledger.open_attempt(&task.key()) else {
             return Err(Halt::Broken(format!("{} is opened and not open", task.name())));
         };
-        self.story(format!("attempt {} at {} begins", opened.attempt, task.name()));
+        self.story(format!("attempt {} at {} begins", opened.number, task.name()));
         Ok(opened)
     }
 
@@ -230,7 +229,7 @@ impl World {
             number <= before + 1,
             "{name} was tried {before} times, and its next attempt is the {number}th"
         );
-        let history = History(&self.disk.records);
+        let history = &self.disk.ledger;
         // What the kernel has found, it has found in a record of the same task.
         let is_own = |is_it: fn(&Entry) -> bool| {
             let about = |entry: &&Entry| entry.task().is_some_and(|of| soul_of(of) == soul(task));
@@ -254,8 +253,8 @@ impl World {
     /// Runs the check on record.
     pub(crate) fn examine(&self, opened: &Attempt, act: Act) -> Result<Exam, Halt> {
         let records = &self.disk.records;
-        let key = History(records).key_now(opened);
-        let lines = Ledger::of(records).task(&key.id).map(|on_record| on_record.check.clone());
+        let key = self.disk.ledger.key_now(opened);
+        let lines = PlanRecord::of(records).task(&key.id).map(|on_record| on_record.check.clone());
         let check = match &lines {
             Some(lines) => Check::of_lines(&lines.0),
             None => opened.fields().verify,
@@ -291,12 +290,11 @@ impl World {
         let reviewed = self.review(self.state())?;
         let Some(state) = reviewed.state else { return Ok(Outcome::NotOpen) };
         let mut renamed = opened.clone();
-        renamed.key = History(&self.disk.records).key_now(opened);
+        renamed.key = self.disk.ledger.key_now(opened);
         let (opened, id_then) = (&renamed, soul_of(&opened.key));
         let soul = soul_of(&opened.key);
         promise!(soul == id_then, "an attempt at {id_then} is taken for one at {soul}");
-        let open = attempt::open_attempt(&self.disk.records, &opened.key);
-        if open.is_none_or(|open| open.attempt != opened.attempt) {
+        if !self.disk.ledger.is_open(&opened.id) {
             return Ok(Outcome::NotOpen);
         }
         let text = self.disk.tasks.clone();
@@ -306,17 +304,17 @@ impl World {
             TaskMatch::Gone => None,
         };
         let verdict = verdict(opened, ending);
-        let question = question(&reviewed.ledger, opened, index.is_none(), &verdict);
+        let question = question(&reviewed.plan_record, opened, index.is_none(), &verdict);
         self.is_just(&soul, ending, &verdict, question.is_some(), index.is_none())?;
         let (id, reason) = (opened.key.id.clone(), verdict.reason());
-        let sent_back = History(&self.disk.records).sent_back(opened);
+        let sent_back = self.disk.ledger.sent_back(&opened.id);
         if matches!(ending, Ending::Executor { .. })
             && question.is_none()
             && !verdict.passed()
             && sent_back < MAX_SENT_BACK
         {
             self.story(format!("{id} goes back to its executor: {reason}"));
-            let (task, attempt) = (opened.key.clone(), opened.attempt);
+            let (task, attempt) = (opened.key.clone(), opened.number);
             self.record(Entry::SentBack { task, attempt, reasons: vec![reason] })?;
             return Ok(Outcome::SentBack);
         }
@@ -345,7 +343,7 @@ impl World {
             (AttemptResult::Failed, Event::Fail { index, reason: reason.clone() })
         };
         let step = attempt::without_ticks(&state, &file, event, &foreign);
-        self.story(format!("{id} attempt {}: {result:?} {reason}", opened.attempt));
+        self.story(format!("{id} attempt {}: {result:?} {reason}", opened.number));
         let entry = self.entry(opened, result, &verdict);
         let written = self.write(entry, &step);
         if took_effect(&written) {
@@ -365,7 +363,7 @@ impl World {
 
     /// Keeps the work of an attempt that waits for a person.
     fn keep_work(&mut self, opened: &Attempt) -> Result<(), Halt> {
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (task, attempt) = (opened.key.clone(), opened.number);
         self.record(Entry::Kept { task, attempt, reference: format!("kept-{attempt}"), files: 1 })
     }
 
@@ -410,8 +408,8 @@ impl World {
     pub(crate) fn complete_commits(&mut self) -> Result<(), Halt> {
         self.lock()?;
         for _ in 0..100 {
-            let Some(passed) = History(&self.disk.records).uncommitted() else { return Ok(()) };
-            let (opened, notes) = (passed.opened, passed.notes);
+            let Some(passed) = self.disk.ledger.uncommitted() else { return Ok(()) };
+            let (opened, notes) = (passed.attempt, passed.notes);
             let files = vec![format!("f{}", soul_of(&opened.key))];
             promise!(passed.changed == files, "{:?} is committed as {files:?}", passed.changed);
             if self.fair || !self.chance.once_in(12) {
@@ -427,7 +425,7 @@ impl World {
     fn take_back(&mut self, opened: &Attempt, changes: Changes) -> Result<(), Halt> {
         let reviewed = self.review(self.state())?;
         let mut renamed = opened.clone();
-        renamed.key = History(&self.disk.records).key_now(opened);
+        renamed.key = self.disk.ledger.key_now(opened);
         let opened = &renamed;
         let text = self.disk.tasks.clone();
         let file = TaskFile::scan(&text);
@@ -447,7 +445,7 @@ impl World {
             }
             return written;
         };
-        let event = Event::TakeBack { index, attempt: opened.attempt, reason };
+        let event = Event::TakeBack { index, attempt: opened.number, reason };
         let step = machine::step(&state, &file, event);
         self.story(format!("the commit of {id} is refused"));
         let changes = Changes { retracted: changes.retracted, ..disk::changes(&step) };
@@ -462,7 +460,7 @@ impl World {
 
     /// The record of a verdict.
     fn entry(&self, opened: &Attempt, result: AttemptResult, verdict: &Verdict) -> Entry {
-        let (task, attempt) = (opened.key.clone(), opened.attempt);
+        let (task, attempt) = (opened.key.clone(), opened.number);
         let reasons = verdict.failures.iter().map(|failure| failure.message.clone()).collect();
         let (output, changed) = (String::new(), vec![format!("f{}", soul_of(&task))]);
         match result {
@@ -538,8 +536,13 @@ fn verdict(opened: &Attempt, ending: &Ending<'_>) -> Verdict {
 }
 
 /// What a person is asked before an attempt can have a verdict.
-fn question(ledger: &Ledger, opened: &Attempt, gone: bool, verdict: &Verdict) -> Option<String> {
-    let asked = ledger.task(&opened.key.id).and_then(OnRecord::question);
+fn question(
+    plan_record: &PlanRecord,
+    opened: &Attempt,
+    gone: bool,
+    verdict: &Verdict,
+) -> Option<String> {
+    let asked = plan_record.task(&opened.key.id).and_then(OnRecord::question);
     match gone {
         true => Some(asked.unwrap_or_else(|| "the task is gone".to_owned())),
         false => asked.filter(|_| only_the_check_failed(verdict)),

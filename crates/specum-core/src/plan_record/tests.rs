@@ -3,7 +3,7 @@ use crate::journal::follow_renames;
 use crate::tasks::TaskEdit;
 
 fn record(entry: Entry) -> Record {
-    Record { v: 1, at: String::new(), entry, changes: None }
+    Record::new("", entry)
 }
 
 fn started(text: &str) -> Record {
@@ -33,7 +33,7 @@ fn passed(id: &str) -> Record {
 
 /// What stands, against what is on record.
 fn reviewed(records: &[Record], text: &str, during: Option<&str>) -> Review {
-    Ledger::of(records).review(&TaskFile::scan(text.as_bytes()), during)
+    PlanRecord::of(records).review(&TaskFile::scan(text.as_bytes()), during)
 }
 
 fn unproved(records: &[Record], text: &str) -> Vec<String> {
@@ -94,8 +94,8 @@ fn a_check_that_is_changed_during_an_attempt_waits_for_a_person() {
     let mut records = vec![started(PLAN)];
     let weak = PLAN.replace("`b`", "`true`");
     and_so(&mut records, &weak, Some("1.1"));
-    let ledger = Ledger::of(&records);
-    let on_record = ledger.task("1.2").unwrap();
+    let plan_record = PlanRecord::of(&records);
+    let on_record = plan_record.task("1.2").unwrap();
     assert_eq!(on_record.check.shown(), "`b`");
     assert_eq!(
         on_record.question().unwrap(),
@@ -107,10 +107,10 @@ fn a_check_that_is_changed_during_an_attempt_waits_for_a_person() {
 
     let mut back = records.clone();
     and_so(&mut back, PLAN, Some("1.1"));
-    assert_eq!(Ledger::of(&back).task("1.2").unwrap().question(), None, "as it was on record");
+    assert_eq!(PlanRecord::of(&back).task("1.2").unwrap().question(), None, "as it was on record");
 
     records.push(record(Entry::Accepted { task: key("1.2") }));
-    assert_eq!(Ledger::of(&records).task("1.2").unwrap().check.shown(), "`true`");
+    assert_eq!(PlanRecord::of(&records).task("1.2").unwrap().check.shown(), "`true`");
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn what_a_person_edits_while_nobody_works_is_on_record_at_once() {
     let mut records = vec![started(PLAN)];
     let text = PLAN.replace("`b`", "`make`").replace("- [ ] 1.3 c\n", "");
     and_so(&mut records, &text, None);
-    let ledger = Ledger::of(&records);
-    assert_eq!(ledger.task("1.2").unwrap().check.shown(), "`make`");
-    assert_eq!(ledger.task("1.3"), None);
-    assert_eq!(ledger.questions().count(), 0);
+    let plan_record = PlanRecord::of(&records);
+    assert_eq!(plan_record.task("1.2").unwrap().check.shown(), "`make`");
+    assert_eq!(plan_record.task("1.3"), None);
+    assert_eq!(plan_record.questions().count(), 0);
 }
 
 #[test]
@@ -129,10 +129,10 @@ fn titles_order_new_tasks_and_steps_are_nobodys_question() {
     let mut records = vec![started(PLAN)];
     let text = "- [ ] 1.3 c\n- [ ] 1.2 better b\n  - [x] a step\n  - **Verify**: `b`\n- [x] 1.1 a\n- [ ] 1.4 d\n  - **Verify**: `d`\n";
     and_so(&mut records, text, Some("1.2"));
-    let ledger = Ledger::of(&records);
-    assert_eq!(ledger.questions().count(), 0);
-    assert_eq!(ledger.task("1.4").unwrap().check.shown(), "`d`");
-    assert_eq!(ledger.task("1.2").unwrap().task.title, "better b");
+    let plan_record = PlanRecord::of(&records);
+    assert_eq!(plan_record.questions().count(), 0);
+    assert_eq!(plan_record.task("1.4").unwrap().check.shown(), "`d`");
+    assert_eq!(plan_record.task("1.2").unwrap().task.title, "better b");
 }
 
 #[test]
@@ -140,14 +140,14 @@ fn a_removed_task_is_asked_for_until_it_is_back_or_accepted() {
     let mut records = vec![started(PLAN)];
     let without = PLAN.replace("- [ ] 1.3 c\n", "");
     and_so(&mut records, &without, Some("1.1"));
-    let removed = |records: &[Record]| Ledger::of(records).removals().count();
+    let removed = |records: &[Record]| PlanRecord::of(records).removals().count();
     assert_eq!(removed(&records), 1);
     and_so(&mut records, &without, None);
     assert_eq!(removed(&records), 1, "nobody forgets it");
     let mut back = records.clone();
     and_so(&mut back, PLAN, Some("1.1"));
     assert_eq!(removed(&back), 0);
-    let task = Ledger::of(&records).removals().next().unwrap().task.clone();
+    let task = PlanRecord::of(&records).removals().next().unwrap().task.clone();
     records.push(record(Entry::Accepted { task }));
     assert_eq!(removed(&records), 0);
     assert!(reviewed(&records, &without, Some("1.1")).edits.is_empty());
@@ -157,7 +157,7 @@ fn a_removed_task_is_asked_for_until_it_is_back_or_accepted() {
 fn a_done_task_may_be_removed_by_anybody() {
     let mut records = vec![started(PLAN)];
     and_so(&mut records, &PLAN.replace("- [x] 1.1 a\n", ""), Some("1.2"));
-    assert_eq!(Ledger::of(&records).removals().count(), 0);
+    assert_eq!(PlanRecord::of(&records).removals().count(), 0);
 }
 
 #[test]
@@ -168,14 +168,14 @@ fn a_block_that_only_got_another_number_is_the_same_task() {
     let review = and_so(&mut records, text, Some("1.4"));
     assert_eq!(review.unproved, []);
     assert!(matches!(&records[1].entry, Entry::Passed { task, .. } if task.id == "1.3"));
-    let ledger = Ledger::of(&records);
-    assert_eq!(ledger.questions().count(), 0);
-    assert_eq!(ledger.task("1.3").unwrap().proof, Some(Proof::Passed));
-    assert_eq!(ledger.task("1.2").unwrap().proof, None);
+    let plan_record = PlanRecord::of(&records);
+    assert_eq!(plan_record.questions().count(), 0);
+    assert_eq!(plan_record.task("1.3").unwrap().proof, Some(Proof::Passed));
+    assert_eq!(plan_record.task("1.2").unwrap().proof, None);
     // Two tasks change places.
     let swapped = "- [x] 1.1 a\n- [ ] 1.2 c\n- [x] 1.3 b\n  - **Verify**: `b`\n- [ ] 1.4 new\n";
     and_so(&mut records, swapped, Some("1.4"));
-    assert_eq!(Ledger::of(&records).questions().count(), 0);
+    assert_eq!(PlanRecord::of(&records).questions().count(), 0);
 }
 
 #[test]
@@ -185,12 +185,12 @@ fn tasks_without_ids_are_followed_by_text_and_place() {
     let text = "- [ ] z\n- [x] a\n- [x] b\n- [ ] b\n- [ ] c, but better\n";
     let review = and_so(&mut records, text, Some("no.3"));
     assert_eq!(review.unproved, []);
-    let ledger = Ledger::of(&records);
-    let proofs: Vec<bool> = ledger.tasks().iter().map(|task| task.proof.is_some()).collect();
+    let plan_record = PlanRecord::of(&records);
+    let proofs: Vec<bool> = plan_record.tasks().iter().map(|task| task.proof.is_some()).collect();
     assert_eq!(proofs, [false, true, true, false, false]);
-    assert_eq!(ledger.removals().count(), 0);
+    assert_eq!(plan_record.removals().count(), 0);
     assert!(matches!(&records[1].entry, Entry::Passed { task, .. } if task.id == "no.3"));
-    assert_eq!(ledger.task("no.5").unwrap().task.title, "c, but better");
+    assert_eq!(plan_record.task("no.5").unwrap().task.title, "c, but better");
 }
 
 #[test]
@@ -198,9 +198,9 @@ fn a_second_task_of_one_id_does_not_change_the_check_of_the_first() {
     let mut records = vec![started(PLAN)];
     let doubled = format!("{PLAN}- [ ] 1.2 a copy\n  - **Verify**: `true`\n");
     and_so(&mut records, &doubled, Some("1.1"));
-    assert_eq!(Ledger::of(&records).task("1.2").unwrap().check.shown(), "`b`");
+    assert_eq!(PlanRecord::of(&records).task("1.2").unwrap().check.shown(), "`b`");
     and_so(&mut records, PLAN, Some("1.1"));
-    assert_eq!(Ledger::of(&records).task("1.2").unwrap().check.shown(), "`b`");
+    assert_eq!(PlanRecord::of(&records).task("1.2").unwrap().check.shown(), "`b`");
 }
 
 #[test]
@@ -213,18 +213,18 @@ fn the_number_of_a_removed_task_may_be_given_to_another() {
     and_so(&mut records, &text, Some("1.2"));
     let text = text.replace("`b`", "`true`");
     and_so(&mut records, &text, Some("1.2"));
-    let ledger = Ledger::of(&records);
-    assert_eq!(ledger.task("1.1").unwrap().check.shown(), "`b`");
-    assert_eq!(ledger.questions().count(), 1);
+    let plan_record = PlanRecord::of(&records);
+    assert_eq!(plan_record.task("1.1").unwrap().check.shown(), "`b`");
+    assert_eq!(plan_record.questions().count(), 1);
 }
 
 #[test]
 fn another_loop_begins_anew_and_a_foreign_one_has_no_record() {
     let all = PLAN.replace("[ ]", "[x]");
-    assert_eq!(Ledger::default().unproved(&TaskFile::scan(all.as_bytes())), []);
+    assert_eq!(PlanRecord::default().unproved(&TaskFile::scan(all.as_bytes())), []);
     assert_eq!(unproved(&[], &all), ["1.1"], "what is being worked on is not done");
     let records = [started(PLAN), record(Entry::Cancelled)];
-    assert!(!Ledger::of(&records).has_begun());
+    assert!(!PlanRecord::of(&records).has_begun());
     let records = [started(PLAN), record(Entry::Cancelled), started(&all)];
     assert_eq!(unproved(&records, &all), Vec::<String>::new());
 }
@@ -261,7 +261,7 @@ proptest::proptest! {
         let review = and_so(&mut records, &text, during);
         let edits: Vec<TaskEdit> = review.unproved.into_iter().map(TaskEdit::Untick).collect();
         let text = TaskEdit::apply_all(&edits, text.as_bytes());
-        let again = Ledger::of(&records).review(&TaskFile::scan(&text), during);
+        let again = PlanRecord::of(&records).review(&TaskFile::scan(&text), during);
         if !before.is_empty() {
             proptest::prop_assert_eq!(again, Review::default());
         }
@@ -277,8 +277,9 @@ fn a_task_whose_check_waits_is_followed_through_another_number_or_title() {
         and_so(&mut records, &weak, Some("1.1"));
         let review = and_so(&mut records, &weak.replace(was, now), Some("1.1"));
         assert!(matches!(&review.edits[..], [PlanEdit::Renamed { .. }, ..]), "{review:?}");
-        let ledger = Ledger::of(&records);
-        let task = ledger.tasks().iter().find(|task| task.task.title.starts_with('b')).unwrap();
+        let plan_record = PlanRecord::of(&records);
+        let task =
+            plan_record.tasks().iter().find(|task| task.task.title.starts_with('b')).unwrap();
         assert_eq!(task.check.shown(), "`b`");
         assert!(task.unconfirmed.is_some());
     }
@@ -292,7 +293,7 @@ fn a_task_that_is_gone_takes_no_place_of_one_that_stays() {
     assert_eq!(again, Review::default());
     let review = and_so(&mut records, "- [ ] a, anew\n- [ ] b\n", Some("no.1"));
     assert!(matches!(&review.edits[0], PlanEdit::Renamed { from, .. } if from.id == "no.1"));
-    assert_eq!(Ledger::of(&records).removals().count(), 1);
+    assert_eq!(PlanRecord::of(&records).removals().count(), 1);
 }
 
 #[test]
@@ -301,10 +302,10 @@ fn a_task_with_the_name_of_one_that_was_removed_inherits_nothing() {
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.3"));
     let review = and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.2 c\n", Some("1.2"));
     assert!(matches!(&review.edits[..], [PlanEdit::Renamed { .. }]), "{review:?}");
-    let ledger = Ledger::of(&records);
-    assert_eq!(ledger.task("1.2").unwrap().task.title, "c");
-    assert_eq!(ledger.task("1.2").unwrap().proof, None);
-    assert_eq!(ledger.tasks().len(), 2);
+    let plan_record = PlanRecord::of(&records);
+    assert_eq!(plan_record.task("1.2").unwrap().task.title, "c");
+    assert_eq!(plan_record.task("1.2").unwrap().proof, None);
+    assert_eq!(plan_record.tasks().len(), 2);
     let is_of_another = |record: &Record| record.entry.task().is_some_and(|task| task.id == "1.2");
     assert!(!records.iter().any(is_of_another));
 }
@@ -313,13 +314,13 @@ fn a_task_with_the_name_of_one_that_was_removed_inherits_nothing() {
 fn another_task_with_the_number_of_one_that_is_gone_does_not_bring_it_back() {
     let mut records = vec![started(PLAN)];
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.1"));
-    assert!(Ledger::of(&records).removals().any(|task| task.task.title == "b"));
+    assert!(PlanRecord::of(&records).removals().any(|task| task.task.title == "b"));
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.2 another\n- [ ] 1.3 c\n", Some("1.1"));
-    let ledger = Ledger::of(&records);
-    assert!(ledger.removals().any(|task| task.task.title == "b"));
-    assert_eq!(ledger.task("1.2").unwrap().task.title, "another");
+    let plan_record = PlanRecord::of(&records);
+    assert!(plan_record.removals().any(|task| task.task.title == "b"));
+    assert_eq!(plan_record.task("1.2").unwrap().task.title, "another");
     and_so(&mut records, PLAN, Some("1.1"));
-    assert!(!Ledger::of(&records).removals().any(|task| task.task.title == "b"));
+    assert!(!PlanRecord::of(&records).removals().any(|task| task.task.title == "b"));
 }
 
 #[test]
@@ -327,7 +328,7 @@ fn a_question_says_what_to_do_however_long_the_checks_are() {
     let long = |word: &str| format!("- [ ] 1.1 a\n  - **Verify**: `{}`\n", word.repeat(50));
     let mut records = vec![started(&long("make "))];
     and_so(&mut records, &long("true "), Some("1.1"));
-    let question = Ledger::of(&records).questions().next().unwrap();
+    let question = PlanRecord::of(&records).questions().next().unwrap();
     assert!(question.len() < 200 && question.contains("`specum accept 1.1`"), "{question}");
 }
 
@@ -336,7 +337,7 @@ fn a_task_that_is_put_back_is_back_though_it_reads_otherwise() {
     let mut records = vec![started(PLAN)];
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n", Some("1.1"));
     and_so(&mut records, "- [x] 1.1 a\n- [ ] 1.3 c\n- [ ] 1.2 b\n\nNotes.\n", None);
-    assert_eq!(Ledger::of(&records).questions().count(), 0);
+    assert_eq!(PlanRecord::of(&records).questions().count(), 0);
 }
 
 #[test]
@@ -346,7 +347,7 @@ fn putting_a_task_back_takes_no_check_that_waits() {
     and_so(&mut records, &plan("true"), Some("1.1"));
     and_so(&mut records, "- [ ] 1.1 a\n", Some("1.1"));
     and_so(&mut records, &plan("true"), None);
-    let ledger = Ledger::of(&records);
-    assert_eq!(ledger.task("1.2").unwrap().check.shown(), "`make`");
-    assert!(ledger.questions().next().unwrap().contains("`make` → `true`"));
+    let plan_record = PlanRecord::of(&records);
+    assert_eq!(plan_record.task("1.2").unwrap().check.shown(), "`make`");
+    assert!(plan_record.questions().next().unwrap().contains("`make` → `true`"));
 }

@@ -1,7 +1,7 @@
 //! What a loop has on record about its plan: which check counts for each task,
 //! and which ticks have something behind them.
 //!
-//! A [`Ledger`] is a fold over the journal. [`Ledger::review`] compares it with
+//! A [`PlanRecord`] is a fold over the journal. [`PlanRecord::review`] compares it with
 //! the task file as it stands and says what is to be recorded and which boxes
 //! are to be opened again. A tick counts only with a verdict, a person's word
 //! or the beginning of the loop behind it; a check that was changed while an
@@ -290,7 +290,7 @@ pub fn beginning(file: &TaskFile<'_>) -> Vec<PlannedTask> {
 
 /// What a loop has on record about its plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ledger {
+pub struct PlanRecord {
     tasks: Vec<OnRecord>,
     /// Where each of them stands in that list, by id.
     places: HashMap<String, usize>,
@@ -299,18 +299,18 @@ pub struct Ledger {
     gone: usize,
 }
 
-impl Ledger {
+impl PlanRecord {
     /// What a journal has on record. Its records call every task what it is
     /// called now, see [`crate::journal::follow_renames`].
-    pub fn of(records: &[Record]) -> Ledger {
-        let mut ledger = Ledger::default();
+    pub fn of(records: &[Record]) -> PlanRecord {
+        let mut plan_record = PlanRecord::default();
         for record in records {
-            ledger.add(record);
+            plan_record.add(record);
         }
         // Without ids the name is the place, and neighbours tell who is who.
-        ledger.tasks.sort_by_key(|known| known.task.place());
-        ledger.index();
-        ledger
+        plan_record.tasks.sort_by_key(|known| known.task.place());
+        plan_record.index();
+        plan_record
     }
 
     /// Whether the loop has recorded its plan. One that was begun by somebody
@@ -355,7 +355,7 @@ impl Ledger {
 
     /// Whether a record says anything about the plan.
     pub fn is_touched_by(record: &Record) -> bool {
-        Ledger::is_rewritten_by(record)
+        PlanRecord::is_rewritten_by(record)
             || matches!(
                 record.entry,
                 Entry::Passed { .. }
@@ -370,7 +370,7 @@ impl Ledger {
     /// Takes in one more record.
     pub fn add(&mut self, record: &Record) {
         match &record.entry {
-            Entry::Cancelled | Entry::Completed { .. } => *self = Ledger::default(),
+            Entry::Cancelled | Entry::Completed { .. } => *self = PlanRecord::default(),
             Entry::Started { plan, .. } if !plan.is_empty() => {
                 self.tasks = plan.iter().map(on_record).collect();
                 self.begun = true;

@@ -1,0 +1,114 @@
+//! What the ledger knows of one task: how its attempts ended, and what they have
+//! left in the user's tree.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::AttemptId;
+use crate::journal::Entry;
+use crate::tasks::TaskKey;
+
+/// How the attempts at a task have ended so far.
+#[derive(Debug, Clone)]
+pub(super) struct TaskStory {
+    pub(super) key: TaskKey,
+    /// Whether its last record is of a loop that has ended.
+    pub(super) is_of_earlier_loop: bool,
+    /// Why the last attempt failed, and what its check printed.
+    pub(super) failure: Option<(Vec<String>, String)>,
+    /// The reference that holds unfinished work.
+    pub(super) kept: Option<String>,
+    /// The last commit.
+    pub(super) commit: Option<String>,
+}
+
+impl TaskStory {
+    /// The story of a task, a new one if the task is another one than in the loop
+    /// before: the plan was not followed from one loop to the next.
+    pub(super) fn of<'s>(
+        stories: &'s mut HashMap<String, TaskStory>,
+        task: &TaskKey,
+    ) -> &'s mut TaskStory {
+        let new = || TaskStory {
+            key: task.clone(),
+            is_of_earlier_loop: false,
+            failure: None,
+            kept: None,
+            commit: None,
+        };
+        let story = stories.entry(task.id.clone()).or_insert_with(new);
+        if story.is_of_earlier_loop && story.key != *task {
+            *story = new();
+        }
+        story.is_of_earlier_loop = false;
+        story.key = task.clone();
+        story
+    }
+
+    pub(super) fn add(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Failed { reasons, output, .. } | Entry::SetAside { reasons, output, .. } => {
+                self.failure = Some((reasons.clone(), output.clone()));
+            }
+            Entry::Passed { .. } => (self.failure, self.kept) = (None, None),
+            Entry::Kept { reference, .. } => self.kept = Some(reference.clone()),
+            Entry::Committed { commit, .. } => self.commit = Some(commit.clone()),
+            _ => {}
+        }
+    }
+}
+
+/// What stood in the tree before a task was worked on, and what its failed attempts
+/// have left there since.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ground {
+    now: Left,
+    /// What stood before the last pass: a commit that git refuses makes a failure of
+    /// it, and everything is there as before.
+    before_pass: Option<(AttemptId, Left)>,
+    launched_in_tree: Option<AttemptId>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Left {
+    /// What was uncommitted when the newest attempt was opened.
+    dirty: Option<BTreeMap<String, String>>,
+    /// What failed attempts have left.
+    paths: Vec<String>,
+}
+
+impl Ground {
+    pub(super) fn open(&mut self, dirty: &BTreeMap<String, String>) {
+        self.now.dirty = Some(dirty.clone());
+    }
+
+    pub(super) fn add(&mut self, entry: &Entry, id: &AttemptId) {
+        match entry {
+            Entry::Failed { changed, .. } => {
+                if let Some((_, before)) = self.before_pass.take_if(|(passed, _)| passed == id) {
+                    self.now = before;
+                }
+                self.now.paths.extend(changed.iter().cloned());
+            }
+            Entry::Waits { changed, .. } => self.now.paths.extend(changed.iter().cloned()),
+            Entry::Passed { .. } => {
+                self.before_pass = Some((id.clone(), std::mem::take(&mut self.now)));
+            }
+            Entry::Launched { beside: false, .. } => self.launched_in_tree = Some(id.clone()),
+            // With what the attempt had changed, everything older was taken out.
+            Entry::Cleared { .. } if self.launched_in_tree.as_ref() == Some(id) => {
+                self.now = Left::default();
+            }
+            _ => {}
+        }
+    }
+
+    /// What was uncommitted before anybody worked on the task, of what is so now.
+    pub(super) fn baseline(&self, dirty: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let Some(before) = &self.now.dirty else { return dirty.clone() };
+        let stood = |(path, now): (&String, &String)| {
+            let digest = if self.now.paths.contains(path) { before.get(path)? } else { now };
+            Some((path.clone(), digest.clone()))
+        };
+        dirty.iter().filter_map(stood).collect()
+    }
+}

@@ -1,0 +1,278 @@
+//! Stories told in JSON, as journals hold them, and where they leave each attempt.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::journal;
+
+/// A journal of attempts at 1.1, as format 2 has it unless an event says otherwise.
+fn story(events: &[Value]) -> Vec<Record> {
+    let line = |event: &Value| {
+        let mut record = json!({"v": 2, "at": "", "task": {"id": "1.1", "title": "a"}});
+        for (name, value) in event.as_object().unwrap() {
+            record[name] = value.clone();
+        }
+        format!("{record}\n")
+    };
+    let records = journal::parse(events.iter().map(line).collect::<String>().as_bytes());
+    assert_eq!(records.len(), events.len(), "every record is one");
+    records
+}
+
+fn ledger(events: &[Value]) -> Ledger {
+    Ledger::of(&story(events))
+}
+
+fn key(title: &str) -> TaskKey {
+    TaskKey { id: "1.1".into(), title: title.into() }
+}
+
+fn opened(attempt: u64) -> Value {
+    json!({"event": "opened", "id": format!("a{attempt}"), "attempt": attempt,
+           "block": "- [ ] 1.1 a\n", "dirty": {"mine": "1"}})
+}
+
+/// An event about an attempt, with the fields of it.
+fn of(attempt: u64, event: &str, fields: Value) -> Value {
+    let mut all = json!({"event": event, "id": format!("a{attempt}"), "attempt": attempt});
+    for (name, value) in fields.as_object().unwrap() {
+        all[name] = value.clone();
+    }
+    all
+}
+
+fn launched(attempt: u64, beside: bool) -> Value {
+    of(attempt, "launched", json!({"agent": "script", "beside": beside}))
+}
+
+fn failed(attempt: u64, changed: &[&str]) -> Value {
+    of(attempt, "failed", json!({"changed": changed, "reasons": []}))
+}
+
+fn id(text: &str) -> AttemptId {
+    AttemptId::from(text)
+}
+
+/// Whether `made` counts as the user's when the next attempt is opened.
+fn is_the_users(events: &[Value]) -> bool {
+    let dirty = ["mine", "made"].map(|path| (path.to_owned(), "1".to_owned())).into();
+    let before = ledger(events).baseline("1.1", &dirty);
+    assert!(before.contains_key("mine"));
+    before.contains_key("made")
+}
+
+#[test]
+fn ids_differ_and_sort_by_time() {
+    let ids = [AttemptId::new(9, 1, 0), AttemptId::new(10, 1, 1), AttemptId::new(1 << 50, 1, 2)];
+    assert!(ids.is_sorted() && ids[0] != ids[1]);
+}
+
+#[test]
+fn an_attempt_is_open_until_its_verdict() {
+    let open = ledger(&[opened(1)]);
+    assert_eq!(open.open_attempt(&key("a")).map(|attempt| attempt.id), Some(id("a1")));
+    assert_eq!(open.open_attempts().len(), 1);
+    let ends = [
+        of(1, "passed", json!({})),
+        failed(1, &[]),
+        of(1, "set-aside", json!({"reasons": []})),
+        of(1, "waits", json!({"reasons": []})),
+        of(1, "cleared", json!({})),
+        json!({"event": "cancelled"}),
+        json!({"event": "completed", "tasks": 1}),
+    ];
+    for end in ends {
+        let ended = ledger(&[opened(1), end.clone()]);
+        assert!(ended.open_attempt(&key("a")).is_none(), "{end}");
+        assert!(ended.open_attempts().is_empty() && !ended.is_open(&id("a1")), "{end}");
+    }
+}
+
+#[test]
+fn a_verdict_on_an_earlier_attempt_does_not_end_a_later_one() {
+    // The judge of a killed host may write late.
+    let events = [opened(1), opened(2), failed(1, &[])];
+    assert!(ledger(&events).is_open(&id("a2")));
+    assert_eq!(ledger(&events).open_attempt(&key("a")).map(|a| a.id), Some(id("a2")));
+}
+
+#[test]
+fn what_a_failed_attempt_has_left_is_its_tasks() {
+    assert!(is_the_users(&[]));
+    assert!(!is_the_users(&[opened(1), failed(1, &["made"])]));
+}
+
+#[test]
+fn it_stays_so_when_a_later_attempt_in_a_worktree_comes_to_nothing() {
+    let tree = [opened(1), failed(1, &["made"]), opened(2), launched(2, true)];
+    let ends =
+        [failed(2, &[]), of(2, "set-aside", json!({"reasons": []})), of(2, "cleared", json!({}))];
+    for end in ends {
+        assert!(!is_the_users(&[&tree[..], std::slice::from_ref(&end)].concat()), "{end}");
+    }
+}
+
+#[test]
+fn what_was_cleaned_up_and_comes_back_is_the_users() {
+    let cleared = of(2, "cleared", json!({}));
+    let tree = [opened(1), failed(1, &["made"]), opened(2), launched(2, false), cleared];
+    assert!(is_the_users(&tree));
+}
+
+#[test]
+fn a_commit_ends_it_and_a_refused_one_does_not() {
+    let passed = of(1, "passed", json!({}));
+    assert!(!is_the_users(&[opened(1), passed, failed(1, &["made"])]));
+    let again = of(2, "passed", json!({}));
+    assert!(is_the_users(&[opened(1), failed(1, &["made"]), opened(2), again]));
+}
+
+#[test]
+fn a_task_of_another_loop_is_the_same_only_with_the_same_title() {
+    let kept = of(1, "kept", json!({"reference": "r"}));
+    let ended = ledger(&[opened(1), failed(1, &[]), kept, json!({"event": "cancelled"})]);
+    assert!(ended.last_failure(&key("a")).is_some() && ended.kept(&key("a")) == Some("r"));
+    assert!(ended.last_failure(&key("b")).is_none() && ended.kept(&key("b")).is_none());
+}
+
+#[test]
+fn a_pass_forgets_what_failed_before() {
+    let events = [opened(1), failed(1, &[]), opened(2), of(2, "passed", json!({}))];
+    assert!(ledger(&events[..2]).last_failure(&key("a")).is_some());
+    assert!(ledger(&events).last_failure(&key("a")).is_none());
+}
+
+#[test]
+fn an_agent_without_a_verdict_is_unsettled_until_a_run_cleans_up() {
+    let tree = [opened(1), launched(1, false)];
+    let place = |events: &[Value]| ledger(events).unsettled().first().map(|(_, place)| *place);
+    assert_eq!(place(&tree), Some(LaunchPlace::InTree));
+    let ready = of(1, "ready", json!({"result": "done", "commit": "c"}));
+    let run = json!({"event": "run-started", "agents": []});
+    for end in [ready.clone(), failed(1, &[]), opened(2), run] {
+        assert_eq!(place(&[&tree[..], std::slice::from_ref(&end)].concat()), None, "{end}");
+    }
+    let waiting = ledger(&[opened(1), launched(1, true), ready]);
+    assert_eq!(waiting.ready(&id("a1")).map(|ready| ready.commit.as_str()), Some("c"));
+}
+
+#[test]
+fn a_start_is_charged_once() {
+    let tree = [opened(1), launched(1, false)];
+    assert_eq!(ledger(&tree).uncharged().len(), 1);
+    let charged = of(1, "charged", json!({"agent": "script", "millis": 1}));
+    assert!(ledger(&[&tree[..], &[charged]].concat()).uncharged().is_empty());
+    // Another loop pays its own bills.
+    assert!(ledger(&[&tree[..], &[json!({"event": "cancelled"})]].concat()).uncharged().is_empty());
+}
+
+#[test]
+fn what_is_being_integrated_is_found_until_it_is_decided() {
+    let events = [opened(1), of(1, "integrating", json!({"paths": ["f"]}))];
+    let found = |events: &[Value]| ledger(events).half_integrated().map(|(a, _)| a.id.clone());
+    assert_eq!(found(&events), Some(id("a1")));
+    let run = json!({"event": "run-started", "agents": []});
+    for end in [of(1, "taken-out", json!({})), of(1, "passed", json!({})), run] {
+        let decided = ledger(&[&events[..], std::slice::from_ref(&end)].concat());
+        assert!(decided.half_integrated().is_none(), "{end}");
+    }
+}
+
+#[test]
+fn finding_2_10_what_a_complete_loop_has_passed_is_not_looked_at_again() {
+    let passed = |n| of(n, "passed", json!({"to_commit": true, "changed": ["f"]}));
+    let mut events = vec![opened(1), passed(1)];
+    let found = |events: &[Value]| ledger(events).uncommitted().map(|passed| passed.attempt.id);
+    assert_eq!(found(&events), Some(id("a1")));
+    events.push(json!({"event": "completed", "tasks": 1}));
+    assert_eq!(found(&events), None);
+    events.extend([opened(2), passed(2)]);
+    assert_eq!(found(&events), Some(id("a2")));
+    events.push(of(2, "committed", json!({"commit": "abc"})));
+    assert_eq!(found(&events), None);
+    assert_eq!(ledger(&events).commit_of("1.1"), Some("abc"));
+}
+
+#[test]
+fn a_report_counts_until_its_executor_is_sent_back_or_replaced() {
+    let call = |n: u64| of(1, "delegated", json!({"tool_use_id": format!("t{n}")}));
+    let report = of(1, "reported", json!({"result": "done"}));
+    let events = [opened(1), call(1), report];
+    assert_eq!(ledger(&events).reported(&id("a1")), Some("done"));
+    assert!(ledger(&events).calls_at_work().is_empty());
+    for end in [of(1, "sent-back", json!({"reasons": []})), call(2)] {
+        let after = ledger(&[&events[..], std::slice::from_ref(&end)].concat());
+        assert_eq!(after.reported(&id("a1")), None, "{end}");
+        assert_eq!(after.calls_at_work().len(), 1, "{end}");
+    }
+    assert_eq!(ledger(&events).called("t1").map(|attempt| &attempt.id), Some(&id("a1")));
+    assert!(ledger(&events).called("t2").is_none());
+}
+
+#[test]
+fn a_person_who_lets_the_loop_go_on_gives_calls_another_round() {
+    let call = of(1, "delegated", json!({"tool_use_id": "t1"}));
+    let events = [opened(1), call.clone(), call];
+    assert_eq!(ledger(&events).delegations(&id("a1")), 2);
+    let resumed = ledger(&[&events[..], &[json!({"event": "resumed"})]].concat());
+    assert_eq!((resumed.delegations(&id("a1")), resumed.calls_at_work().len()), (0, 0));
+}
+
+#[test]
+fn everything_follows_a_task_that_gets_another_name() {
+    let renamed = json!({"event": "plan-changed", "edits": [{"renamed":
+        {"from": {"id": "1.1", "title": "a"}, "to": {"id": "2.7", "title": "a"}}}]});
+    let tree = [opened(1), launched(1, false), failed(1, &["made"]), opened(2), launched(2, false)];
+    let now = ledger(&[&tree[..], &[renamed]].concat());
+    let name = TaskKey { id: "2.7".into(), title: "a".into() };
+    let attempt = now.open_attempt(&name).unwrap();
+    assert_eq!((&attempt.id, attempt.is_called("1.1")), (&id("a2"), true));
+    assert!(now.open_attempt(&key("a")).is_none(), "another task may have the old name");
+    assert!(now.last_failure(&name).is_some() && now.last_failure(&key("a")).is_none());
+    assert_eq!((now.at_work(), now.unsettled().len()), (vec!["2.7"], 1));
+    let marked = now.marked("1.1", 2).map(|attempt| &attempt.id);
+    assert_eq!(marked, Some(&id("a2")), "its brief was written before");
+    let dirty = [("made".to_owned(), "1".to_owned())].into();
+    assert!(now.baseline("2.7", &dirty).is_empty() && !now.baseline("1.1", &dirty).is_empty());
+}
+
+#[test]
+fn records_of_format_1_mean_the_newest_attempt_at_their_task() {
+    let without_ids = |mut event: Value| {
+        event.as_object_mut().unwrap().remove("id");
+        event["v"] = json!(1);
+        event
+    };
+    let passed = of(2, "passed", json!({"to_commit": true}));
+    let events = [opened(1), failed(1, &[]), opened(2), launched(2, false), passed];
+    let old = ledger(&events.map(without_ids));
+    assert_eq!(old.uncommitted().map(|passed| passed.attempt.number), Some(2));
+    assert!(old.open_attempts().is_empty() && old.unsettled().is_empty());
+}
+
+#[test]
+fn a_record_about_an_attempt_nobody_opened_changes_nothing() {
+    let strange = ledger(&[
+        launched(7, false),
+        of(7, "passed", json!({"to_commit": true})),
+        of(7, "integrating", json!({"paths": ["f"]})),
+    ]);
+    assert!(strange.uncommitted().is_none() && strange.half_integrated().is_none());
+    assert!(strange.unsettled().is_empty() && strange.open_attempts().is_empty());
+}
+
+#[test]
+fn the_loop_stands_as_its_last_word_says() {
+    let started = json!({"event": "started", "tasks": 1, "open": 1});
+    let cancelled = json!({"event": "cancelled"});
+    let completed = json!({"event": "completed", "tasks": 1});
+    for (events, standing) in [
+        (vec![], LoopStanding::None),
+        (vec![started.clone()], LoopStanding::UnderWay),
+        (vec![started.clone(), cancelled], LoopStanding::Cancelled),
+        (vec![started.clone(), completed.clone()], LoopStanding::Completed),
+        (vec![started.clone(), completed, started], LoopStanding::UnderWay),
+    ] {
+        assert_eq!(ledger(&events).standing(), standing);
+    }
+}
