@@ -49,7 +49,13 @@ pub(super) fn findings(
 fn warnings(command: &Command, is_proved: bool) -> Vec<String> {
     let head = command.head();
     let mut found = Vec::new();
-    if let Some(part) = command.never_fails() {
+    let never_fails = command.never_fails();
+    if never_fails.is_none() {
+        found.extend(command.pipes_that_go_on().into_iter().map(|pipe| {
+            format!("the block goes on when a part of `{pipe}` fails, unless the last part does")
+        }));
+    }
+    if let Some(part) = never_fails {
         let because =
             if part == head { String::new() } else { format!(", because `{part}` does not") };
         let so = if is_proved { "it proves nothing" } else { "the task counts as unverified" };
@@ -202,6 +208,9 @@ mod tests {
         insta::assert_snapshot!(found("`npm test` returns 0"), @r#"Warning: 1.1: "returns 0" behind `npm test` is taken for the exit code; write "prints 0" to compare what it prints"#);
         insta::assert_snapshot!(found("`source env && make`"), @"Warning: 1.1: `source` is known to bash alone, and `source env && make` is run by sh; put it in a ```bash block");
         insta::assert_snapshot!(found("\n    ```sh\n    ! grep x y\n    make\n    ```"), @"Warning: 1.1: the block goes on when `! grep x y` fails; write `if …; then exit 1; fi` or put it last");
+        insta::assert_snapshot!(found("\n    ```sh\n    make | tee log\n    make\n    ```"), @"Warning: 1.1: the block goes on when a part of `make | tee log` fails, unless the last part does");
+        insta::assert_snapshot!(found("`(cd web && make) | tee log`"), @"Warning: 1.1: `(cd web && make) | tee log` cannot fail, because `tee log` does not: the task counts as unverified");
+        insta::assert_snapshot!(found("`make test` exits non-zero"), @r#"Warning: 1.1: "exits non-zero" behind `make test` is not read as an expectation; its exit code counts"#);
         assert_eq!(found("`make | tee log | grep -c x` returns 0"), "");
         assert_eq!(found("\n    ```bash\n    source env\n    make\n    ```"), "");
     }

@@ -199,6 +199,15 @@ impl Command {
         }
     }
 
+    /// The pipes of a block whose last part hides that something in front of it
+    /// has failed.
+    pub fn pipes_that_go_on(&self) -> Vec<String> {
+        match self.shell {
+            Shell::Sh => Vec::new(),
+            Shell::ShBlock | Shell::BashBlock => shell::pipes_that_go_on(&self.text),
+        }
+    }
+
     /// The programs it cannot do without.
     pub fn programs(&self) -> Vec<String> {
         let mut programs = shell::programs(&self.text);

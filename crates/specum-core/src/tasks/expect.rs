@@ -76,7 +76,7 @@ pub(super) enum Clause {
 const FILLERS: &[&str] = &[
     "should", "must", "will", "shall", "it", "that", "which", "the", "a", "an", "output",
     "outputs:", "result", "count", "command", "still", "now", "exactly", "to", "stdout", "and",
-    "all", "both", "tests", "-", "–", "—", ":", "*", "_",
+    "all", "both", "tests", "-", "–", "—", ":", "*", "_", "**", "__",
 ];
 /// Words in front of what is printed.
 const VERBS: &[&str] = &[
@@ -150,8 +150,12 @@ const SUCCESS: &[&str] = &[
 /// Words that sound like an expectation, wherever they stand.
 const EXPECTS: &[&str] = &[
     "returns", "return", "shows", "show", "prints", "print", "outputs", "equals", "nothing",
-    "empty", "fails", "fail", "|",
+    "empty", "fails", "fail", "exits", "exit", "non-zero", "nonzero", "|",
 ];
+
+/// What a command prints that looks for something. Not `errors`: a command that
+/// shows none may print a lot.
+const FINDINGS: &[&str] = &["output", "results", "matches", "hits", "occurrences", "lines"];
 
 /// Whether code right behind these words is a value and no command.
 pub(super) fn leads_to_a_value(words: &str) -> bool {
@@ -208,7 +212,7 @@ fn value(words: &[&str], said: bool) -> Option<(Expectation, bool)> {
                 _ => return None,
             }
         }
-        ["no", word, ..] if end_of(word) == "output" => (Expectation::Nothing, 2),
+        ["no", word, ..] if FINDINGS.contains(&end_of(word)) => (Expectation::Nothing, 2),
         ["empty", word, ..] if end_of(word) == "output" => (Expectation::Nothing, 2),
         [word, ..] => match end_of(word) {
             "nothing" | "empty" => (Expectation::Nothing, 1),
@@ -302,6 +306,8 @@ mod tests {
             ("no output", "nothing"),
             ("output is empty", "nothing"),
             ("finds nothing, at last", "nothing"),
+            ("returns no results", "nothing"),
+            ("no matches.", "nothing"),
         ] {
             assert_eq!(prints(text).as_deref(), Some(meant), "{text}");
         }
@@ -319,6 +325,9 @@ mod tests {
             "returns 1.5",
             "returns 007",
             "fails",
+            "exits non-zero",
+            "should exit with code 1",
+            "shows no errors",
             "returns a list",
             "prints 99999999999999999999",
         ] {
@@ -331,7 +340,7 @@ mod tests {
     #[test]
     fn words_of_success_are_understood() {
         for text in
-            ["", " . ", "passes", "must pass.", "both pass", "exits with code 0", "is green"]
+            ["", " . ", "**", "passes", "must pass.", "both pass", "exits with code 0", "is green"]
         {
             assert_eq!(read(text), Clause::Succeeds, "{text:?}");
         }

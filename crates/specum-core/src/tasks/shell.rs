@@ -2,11 +2,12 @@
 //! whether it can fail, and which files it runs.
 //!
 //! Nothing is run by what is understood here. What is not understood (a here-document,
-//! a loop, a function) is a command that can fail and starts something unknown.
+//! a function, the inside of a group or a loop) is a command that can fail and starts
+//! something unknown.
 
 mod words;
 
-use self::words::{Join, KEYWORDS, Part, is_assignment, parts};
+use self::words::{ENDS, Join, KEYWORDS, Part, is_assignment, outline, parts};
 use crate::line;
 
 /// What a shell knows without looking for a file.
@@ -174,7 +175,9 @@ pub(super) fn bash_word(command: &[u8]) -> Option<String> {
 /// Whether a command prints what is asked for, as `grep -c` and `wc -l` do.
 pub(super) fn prints_a_number(command: &[u8]) -> bool {
     let Some(parts) = parts(command) else { return false };
-    let Some(last) = parts.iter().rev().find(|part| !part.words.is_empty()) else { return false };
+    // `grep -c x f || true` prints what `grep` does.
+    let prints = |part: &&Part| !matches!(part.program(), "" | "true" | ":");
+    let Some(last) = parts.iter().rev().find(prints) else { return false };
     let has = |flag: &str| last.words.iter().any(|word| word == flag);
     // `-c`, also among others as in `-rc`.
     let counts = |part: &Part| {
@@ -196,9 +199,8 @@ pub(super) fn prints_a_number(command: &[u8]) -> bool {
 ///
 /// `stops` says whether the command ends at its first failing line.
 pub(super) fn never_fails(command: &[u8], stops: bool) -> Option<String> {
-    let parts = parts(command)?;
-    let sets = |part: &Part| matches!(part.program(), "set" | "trap" | "exit" | "return" | "exec");
-    if parts.is_empty() || parts.iter().any(sets) {
+    let parts = outline(command)?;
+    if parts.is_empty() || parts.iter().any(|part| ENDS.contains(&part.program())) {
         return None;
     }
     let statements = statements(&parts);
@@ -213,12 +215,29 @@ pub(super) fn never_fails(command: &[u8], stops: bool) -> Option<String> {
 /// The lines of a block that stops at its first failing line which do not stop
 /// it when they fail: `! grep …` and `test … && echo …`.
 pub(super) fn lines_that_do_not_stop(command: &[u8]) -> Vec<String> {
-    let Some(parts) = parts(command) else { return Vec::new() };
+    let Some(parts) = outline(command) else { return Vec::new() };
     let statements = statements(&parts);
     let Some((_, before)) = statements.split_last() else { return Vec::new() };
     let unheard =
         |statement: &&Statement<'_>| statement.hides_a_failure() && !statement.stops_the_block();
     before.iter().filter(unheard).map(Statement::text).collect()
+}
+
+/// The pipes of a block that go on although something in front of their last part
+/// may have failed: `npm test | tee log`.
+pub(super) fn pipes_that_go_on(command: &[u8]) -> Vec<String> {
+    let Some(parts) = outline(command) else { return Vec::new() };
+    let hides = |pipeline: &&[Part]| match pipeline.split_last() {
+        Some((_, before)) => !can_fail(pipeline) && before.iter().any(|part| part.can_fail(false)),
+        None => false,
+    };
+    let statements = statements(&parts);
+    let pipelines = statements.iter().flat_map(|statement| statement.pipelines.iter().copied());
+    let text = |pipeline: &[Part]| {
+        let parts: Vec<String> = pipeline.iter().map(|part| part.words.join(" ")).collect();
+        parts.join(" | ")
+    };
+    pipelines.filter(hides).map(text).collect()
 }
 
 /// The words of a command that may name files which it runs, below the folder

@@ -16,6 +16,11 @@ fn a_command_that_cannot_fail_names_the_part_that_hides_it() {
         ("echo 'a; b' > out", "echo a; b"),
         ("make || echo \"it $(date) failed\"", "echo it $(date) failed"),
         ("FOO=1 printf '%s' x", "printf %s x"),
+        ("(cd web && make) 2>&1 | tail -5", "tail -5"),
+        ("{ make; } | tee log", "tee log"),
+        ("if make; then make test; fi | tee log", "tee log"),
+        ("for x in a; do make; done; echo done", "echo done"),
+        ("echo `make`", "echo `make`"),
     ] {
         assert_eq!(never(command).as_deref(), Some(part), "{command}");
     }
@@ -29,9 +34,15 @@ fn a_command_that_cannot_fail_names_the_part_that_hides_it() {
         "set -o pipefail; make | tee log",
         "make || exit 1",
         "x=$(make)",
-        "for x in a; do make; done; echo done",
+        "for x in a; do make || exit 1; done; echo done",
+        "for x in a; do make; done",
+        "if make; then echo yes; else exit 1; fi; echo done",
         "cat <<EOF | tee log\nx\nEOF",
-        "(make) | tee log",
+        "(make)",
+        "! (make) | tee log",
+        "(make) | tee log | grep -q ok",
+        "f() { make; }; f | tee log",
+        "case x in x) make;; esac; echo done",
         "make | awk '/x/ {exit 1}'",
         "make | sed '/x/q1'",
         "",
@@ -53,6 +64,16 @@ fn a_block_can_fail_at_any_line_that_stops_it() {
     let unheard = |block: &str| lines_that_do_not_stop(block.as_bytes());
     assert_eq!(unheard("make && echo ok\n! grep x y\nmake"), ["make && echo ok", "! grep x y"]);
     assert!(unheard("make && test -f x\nmake || exit 1\nx || true\n! grep x y").is_empty());
+    let go_on = |block: &str| pipes_that_go_on(block.as_bytes());
+    assert_eq!(go_on("make | tee log\n(make) | cat && ls\nls"), ["make | tee log", "(…) | cat"]);
+    assert!(go_on("make | grep x\necho x | tee log\n! make | cat\nls").is_empty());
+}
+
+#[test]
+fn a_number_is_printed_by_what_stands_in_front_of_true() {
+    let prints = |command: &str| prints_a_number(command.as_bytes());
+    assert!(prints("grep -c x f") && prints("grep -c x f || true") && prints("ls | wc -l || :"));
+    assert!(!prints("npm test || true") && !prints("true"));
 }
 
 #[test]
@@ -114,6 +135,7 @@ mod properties {
             prints_a_number(&command);
             bash_word(&command);
             lines_that_do_not_stop(&command);
+            pipes_that_go_on(&command);
             let stops = never_fails(&command, true);
             prop_assert!(stops.is_none() || never_fails(&command, false).is_some());
         }

@@ -29,12 +29,22 @@ pub(super) const KEYWORDS: &[&str] = &[
     "{", "}", "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case",
     "esac", "function", "select", "in",
 ];
+/// What ends a shell, or changes when it ends.
+pub(super) const ENDS: &[&str] = &["set", "trap", "exit", "return", "exec"];
+
+/// What stands in an outline for a group such as `(cd web && make)`, or for a
+/// compound command such as `if … fi`.
+const GROUP: &str = "(…)";
+
 /// The simple commands of a list, or `None` if it is more than a list.
 pub(super) fn parts(command: &[u8]) -> Option<Vec<Part>> {
-    let text = line::readable(command);
-    let mut lexer = Lexer { rest: text.chars().peekable(), parts: Vec::new(), words: Vec::new() };
-    lexer.run()?;
-    Some(lexer.parts)
+    Lexer::new(&line::readable(command), false).run()
+}
+
+/// The same, with each group and each compound command as one part that may
+/// fail; `None` for a here-document, a function or a `case`.
+pub(super) fn outline(command: &[u8]) -> Option<Vec<Part>> {
+    Lexer::new(&line::readable(command), true).run()
 }
 
 pub(super) fn is_assignment(word: &str) -> bool {
@@ -51,14 +61,40 @@ struct Word {
     substitutes: bool,
 }
 
+impl Word {
+    /// Whether it is one of the words that a compound command is made of.
+    fn is_keyword(&self) -> bool {
+        !self.quoted && (self.text == "!" || KEYWORDS.contains(&self.text.as_str()))
+    }
+}
+
 struct Lexer<'t> {
     rest: std::iter::Peekable<std::str::Chars<'t>>,
     parts: Vec<Part>,
     words: Vec<Word>,
+    /// Whether groups and compound commands are taken as one part.
+    outlines: bool,
+    /// How many compound commands are open.
+    depth: usize,
 }
 
-impl Lexer<'_> {
-    fn run(&mut self) -> Option<()> {
+/// Where the words of a simple command stand in an outline.
+enum Place {
+    /// In no compound command.
+    Outside,
+    /// In one.
+    Inside,
+    /// They end the outermost one.
+    End,
+}
+
+impl<'t> Lexer<'t> {
+    fn new(text: &'t str, outlines: bool) -> Lexer<'t> {
+        let rest = text.chars().peekable();
+        Lexer { rest, parts: Vec::new(), words: Vec::new(), outlines, depth: 0 }
+    }
+
+    fn run(mut self) -> Option<Vec<Part>> {
         while let Some(&c) = self.rest.peek() {
             match c {
                 ' ' | '\t' | '\r' => {
@@ -67,6 +103,7 @@ impl Lexer<'_> {
                 '#' => while self.rest.next_if(|&c| c != '\n').is_some() {},
                 '\n' | ';' | '&' | '|' => self.operator()?,
                 '<' | '>' => self.redirection()?,
+                '(' if self.outlines && self.begins_a_command() => self.group()?,
                 '(' | ')' => return None,
                 _ => {
                     let word = self.word()?;
@@ -79,7 +116,21 @@ impl Lexer<'_> {
                 }
             }
         }
-        self.end(Join::End)
+        self.end(Join::End)?;
+        (self.depth == 0).then_some(self.parts)
+    }
+
+    /// Whether a command begins here: nothing but keywords stands in front.
+    fn begins_a_command(&self) -> bool {
+        self.words.iter().all(Word::is_keyword)
+    }
+
+    /// A group in brackets, as one word.
+    fn group(&mut self) -> Option<()> {
+        let mut skipped = Word { text: String::new(), quoted: false, substitutes: false };
+        self.brackets(&mut skipped)?;
+        self.words.push(Word { text: GROUP.to_owned(), quoted: true, substitutes: false });
+        Some(())
     }
 
     fn operator(&mut self) -> Option<()> {
@@ -121,7 +172,8 @@ impl Lexer<'_> {
         while let Some(&c) = self.rest.peek() {
             match c {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' => break,
-                '(' | ')' | '`' => return None,
+                '(' | ')' => return None,
+                '`' => self.backticks(&mut word)?,
                 '\'' => {
                     self.rest.next();
                     word.quoted = true;
@@ -169,7 +221,7 @@ impl Lexer<'_> {
                     self.rest.next();
                     word.text.push(self.rest.next()?);
                 }
-                '`' => return None,
+                '`' => self.backticks(word)?,
                 '$' => self.expansion(word)?,
                 c => {
                     self.rest.next();
@@ -186,6 +238,26 @@ impl Lexer<'_> {
             return Some(());
         }
         word.substitutes = true;
+        self.brackets(word)
+    }
+
+    /// `` `command` ``, which stays in the word as it stands.
+    fn backticks(&mut self, word: &mut Word) -> Option<()> {
+        word.substitutes = true;
+        word.text.push(self.rest.next()?);
+        loop {
+            let c = self.rest.next()?;
+            word.text.push(c);
+            match c {
+                '`' => return Some(()),
+                '\\' => word.text.push(self.rest.next()?),
+                _ => {}
+            }
+        }
+    }
+
+    /// From an opening bracket to the one that closes it.
+    fn brackets(&mut self, word: &mut Word) -> Option<()> {
         let mut depth = 0_usize;
         loop {
             let c = self.rest.next()?;
@@ -205,9 +277,41 @@ impl Lexer<'_> {
         }
     }
 
+    /// Follows the keywords in front of a simple command into and out of compound
+    /// commands.
+    fn place(&mut self, words: &[Word]) -> Option<Place> {
+        let was_inside = self.depth > 0;
+        for word in words.iter().take_while(|word| word.is_keyword()) {
+            match word.text.as_str() {
+                "{" | "if" | "for" | "while" | "until" | "select" => self.depth += 1,
+                "}" | "fi" | "done" => self.depth = self.depth.checked_sub(1)?,
+                "case" | "esac" | "function" => return None,
+                _ => {}
+            }
+        }
+        let place = match (was_inside, self.depth) {
+            (false, 0) => return Some(Place::Outside),
+            (true, 0) => Place::End,
+            _ => Place::Inside,
+        };
+        // The shell that runs a compound command may end there.
+        let program = words.iter().find(|word| !word.is_keyword());
+        let ends_the_shell = program.is_some_and(|word| ENDS.contains(&word.text.as_str()));
+        (!ends_the_shell).then_some(place)
+    }
+
     /// Ends a simple command.
     fn end(&mut self, then: Join) -> Option<()> {
-        let words = std::mem::take(&mut self.words);
+        let mut words = std::mem::take(&mut self.words);
+        if self.outlines {
+            match self.place(&words)? {
+                Place::Outside => {}
+                Place::Inside => return Some(()),
+                Place::End => {
+                    words = vec![Word { text: GROUP.to_owned(), quoted: true, substitutes: false }];
+                }
+            }
+        }
         let negated = words.first().is_some_and(|word| word.text == "!" && !word.quoted);
         let mut words = words.into_iter().skip(usize::from(negated)).peekable();
         let mut substitutes = false;

@@ -83,6 +83,8 @@ fn expectations_mean_what_a_reader_takes_them_for() {
     fails("`echo 3` outputs 4", "`echo 3` should print 4 and printed \"3\"");
     passes("`grep such /dev/null` returns nothing", "verified");
     fails("`echo x` returns nothing", "should print nothing and printed \"x\"");
+    fails("`grep -rn 1.1 specs` returns no results", "should print nothing and printed");
+    passes("`grep -c none specs/test-spec/tasks.md || true` returns 1", "verified");
     fails("`cat none` returns nothing", "printed nothing, as it should, but ended with code 1");
     passes("`test -d specs` returns 0", "verified");
     passes("`test -d specs` shows 0 errors", "verified");
@@ -101,6 +103,9 @@ fn an_output_that_was_cut_is_never_equal_to_a_number() {
 fn what_cannot_fail_proves_nothing() {
     passes("`false | tee log`", "unverified");
     passes("`false || true`", "unverified");
+    passes("`(cd specs && false) 2>&1 | tail -5`", "unverified");
+    passes("`{ false; } | tee log`", "unverified");
+    passes("`for x in 1 2; do false; done; echo done`", "unverified");
     passes("\n    ```sh\n    false | cat\n    echo done\n    ```", "unverified");
     fails("`false | tee log | grep -c x` returns 1", "should print 1 and printed \"0\"");
     let world = verified_by("`false | tee log`");
