@@ -4,8 +4,9 @@
 //! that a change of the plan is right, that a blocked loop may go on. An agent
 //! has a shell too, so such a verb wants a proof: it was typed as a slash
 //! command, or as a whole message, in a host's session, or at a terminal that
-//! belongs to no host and no run. That stops accidents and habits. Whoever sets
-//! out to forge a terminal is not stopped.
+//! belongs to no host and no run. A session that an agent of a run has started
+//! proves nothing: the agent wrote what was typed there. That stops accidents and
+//! habits. Whoever sets out to forge a terminal is not stopped.
 
 use std::io::{self, IsTerminal};
 
@@ -14,6 +15,9 @@ use thiserror::Error;
 
 use crate::process;
 use crate::session;
+
+/// The variables that a run gives its agents.
+const RUN_MARKS: [&str; 2] = [process::MARK, "SPECUM_ATTEMPT"];
 
 /// How a command line came here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,11 +52,16 @@ impl NotAPerson {
 /// Refuses a verb that does not come from a person.
 pub fn require(verb: &'static str, typed: Door) -> Result<(), NotAPerson> {
     let by_command = typed == Door::InSession;
-    if by_command || by_message(verb) || at_a_terminal() {
+    if !is_below_a_run() && (by_command || by_message(verb) || at_a_terminal()) {
         Ok(())
     } else {
         Err(NotAPerson::to_say(verb))
     }
+}
+
+/// Whether an agent of a run has started this process, or the session around it.
+fn is_below_a_run() -> bool {
+    RUN_MARKS.iter().any(|mark| std::env::var_os(mark).is_some())
 }
 
 /// Whether somebody has typed this very command as a whole message in the
@@ -70,6 +79,5 @@ fn at_a_terminal() -> bool {
 
 /// Whether a host or a run has started this process, as far as it says so.
 pub fn is_an_agents_shell() -> bool {
-    let marks = SESSION_MARKS.iter().chain(&[process::MARK, "SPECUM_ATTEMPT"]);
-    marks.into_iter().any(|mark| std::env::var_os(mark).is_some())
+    is_below_a_run() || SESSION_MARKS.iter().any(|mark| std::env::var_os(mark).is_some())
 }

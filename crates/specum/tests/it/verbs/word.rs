@@ -21,6 +21,30 @@ fn a_terminal_of_a_host_or_of_a_run_is_no_persons() {
 }
 
 #[test]
+fn what_an_agent_of_a_run_types_into_a_session_of_its_own_is_no_persons() {
+    let world = World::started(PLAN);
+    let in_inner_session = |args: &[&str], input: &serde_json::Value| {
+        let mut command = world.command();
+        command.args(args).env("SPECUM_MARK", "x").env("CLAUDE_CODE_SESSION_ID", "inner");
+        call(command, input.to_string().as_bytes())
+    };
+    let typed = |event: &str, more: serde_json::Value| {
+        let mut input = serde_json::json!({"session_id": "inner", "cwd": world.root});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        in_inner_session(&["hook", event], &input).exits(0);
+    };
+    let nothing = serde_json::json!({});
+    typed("submit", serde_json::json!({"prompt": "specum tick 1.2"}));
+    let refused = in_inner_session(&["tick", "1.2"], &nothing);
+    assert!(refused.exits(1).stderr.contains("is a person's to say"), "{}", refused.stderr);
+    let command = serde_json::json!({"command_name": "ralph-specum:tick", "command_args": "1.2"});
+    typed("prompt", command);
+    let refused = in_inner_session(&["--from-session", "tick"], &nothing);
+    assert!(refused.exits(0).stdout.contains("is a person's to say"), "{}", refused.stdout);
+    assert_eq!(world.read(TASKS), PLAN);
+}
+
+#[test]
 fn a_higher_cap_is_a_persons_to_set() {
     let world = World::started(PLAN);
     let cap = || world.read_state()["maxGlobalIterations"].clone();
