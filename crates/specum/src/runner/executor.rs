@@ -372,6 +372,9 @@ impl Executor<'_> {
         let reasons: Vec<String> =
             judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect();
         self.tell_news();
+        if !judged.unticked.is_empty() {
+            self.tell(RunEvent::Warning { text: attempt::told(&judged.unticked) });
+        }
         self.tell(if let Some(question) = &judged.question {
             let (question, kept) = (question.clone(), judged.kept.clone());
             RunEvent::Waits { task, attempt, question, kept }

@@ -37,6 +37,10 @@ fn boxes_that_the_model_ticks_without_work_are_taken_back() {
     told.ends(6, "blocked");
     assert!(!stage.tasks().contains("[x]"), "{}", stage.tasks());
     assert_eq!((&stage.status()["done"], told.all("passed").len()), (&json!(0), 0));
+    let warnings = told.all("warning");
+    let text = "was ticked without a verdict and is open again";
+    let is_told = |event: &&&serde_json::Value| event["text"].to_string().contains(text);
+    assert_eq!(warnings.iter().filter(is_told).count(), 2, "live, each time: {warnings:?}");
 }
 
 #[test]
