@@ -177,6 +177,18 @@ pub struct UnconfirmedChange {
     pub during: String,
 }
 
+impl Unconfirmed {
+    /// When it was changed, in words.
+    fn when(&self) -> String {
+        let during = &self.during;
+        match during.is_empty() {
+            true => "while the loop was at work".to_owned(),
+            false if during.contains(", ") => format!("while {during} were being worked on"),
+            false => format!("while {during} was being worked on"),
+        }
+    }
+}
+
 /// A task on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnRecord {
@@ -214,14 +226,9 @@ impl OnRecord {
 
     /// What waits for a person, and what to do about it.
     pub fn question(&self) -> Option<String> {
-        let UnconfirmedChange { change, during } = self.unconfirmed.as_ref()?;
-        let id = &self.task.id;
-        let during = match during.is_empty() {
-            true => "while the loop was at work".to_owned(),
-            false if during.contains(", ") => format!("while {during} were being worked on"),
-            false => format!("while {during} was being worked on"),
-        };
-        Some(match change {
+        let asked = self.unconfirmed.as_ref()?;
+        let (id, during) = (&self.task.id, asked.when());
+        Some(match &asked.change {
             Change::Check(new) => format!(
                 "the check of {id} was changed {during}: {} → {}; `specum accept {id}` takes the \
                  new one",
@@ -339,6 +346,19 @@ impl PlanRecord {
     pub fn questions(&self) -> impl Iterator<Item = String> {
         let open = self.tasks.iter().filter(|task| task.proof.is_none());
         open.filter_map(OnRecord::question)
+    }
+
+    /// The checks of done tasks that were changed while the loop was at work, and
+    /// that nobody has accepted: the plan shows another check than was run.
+    pub fn overruled_checks(&self) -> impl Iterator<Item = String> {
+        self.tasks.iter().filter_map(|task| {
+            let (proof, asked) = (task.proof?, task.unconfirmed.as_ref()?);
+            let Change::Check(new) = &asked.change else { return None };
+            let (id, when) = (&task.task.id, asked.when());
+            let (old, new) = (task.check.shortly(), new.shortly());
+            let run = if proof == Proof::Passed { "; the old one was run" } else { "" };
+            Some(format!("the check of {id} was changed {when}: {old} → {new}{run}"))
+        })
     }
 
     /// Whether a record changes who is who: then only reading everything again

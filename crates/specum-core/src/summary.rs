@@ -48,6 +48,10 @@ pub struct Summary {
     /// What a person is asked about changes of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
+    /// Checks of done tasks that were changed during the loop, which nobody has
+    /// accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overruled_checks: Vec<String>,
     /// Boxes that were ticked without a verdict, and opened again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unticked: Vec<String>,

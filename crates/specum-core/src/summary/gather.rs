@@ -22,6 +22,13 @@ pub(super) fn gather(records: &[Record], file: &TaskFile<'_>) -> Summary {
     summary.until = records.last().map(|record| record.at.clone());
     let plan_record = PlanRecord::of(records);
     summary.questions = plan_record.questions().collect();
+    // A loop that has ended has no plan on record any more.
+    let ends = |record: &Record| matches!(record.entry, Entry::Completed { .. } | Entry::Cancelled);
+    let plan_record = match records.iter().rposition(ends) {
+        Some(end) => PlanRecord::of(&records[..end]),
+        None => plan_record,
+    };
+    summary.overruled_checks = plan_record.overruled_checks().collect();
     add_up(&mut summary);
     summary
 }

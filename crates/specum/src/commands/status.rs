@@ -78,6 +78,7 @@ fn as_json(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Overv
         "unverified": summary.unverified,
         "byPerson": summary.by_person,
         "questions": summary.questions,
+        "overruledChecks": summary.overruled_checks,
         "kept": summary.kept,
         "attempts": summary.attempts,
         "millis": summary.millis,
@@ -156,6 +157,9 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Overv
     }
     for question in &summary.questions {
         line("waits", sanitize::one_line(question));
+    }
+    for check in &summary.overruled_checks {
+        line("plan", sanitize::one_line(check));
     }
     text
 }

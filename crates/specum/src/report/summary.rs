@@ -253,6 +253,9 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
     for question in &summary.questions {
         rows.push(("waits", question.clone(), Tone::Wary));
     }
+    for check in &summary.overruled_checks {
+        rows.push(("plan", check.clone(), Tone::Wary));
+    }
     if !summary.unticked.is_empty() {
         rows.push(("opened", attempt::told(&summary.unticked), Tone::Wary));
     }

@@ -91,6 +91,23 @@ fn a_check_of_a_later_task_that_an_agent_weakens_does_not_count() {
 }
 
 #[test]
+fn a_changed_check_of_a_task_that_passed_is_named_in_the_summary() {
+    let world = World::started("- [ ] 1.1 a\n  - **Verify**: `test -f a`\n- [ ] 1.2 b\n");
+    world.write("a", "");
+    world.write(TASKS, world.read(TASKS).replace("`test -f a`", "`true`"));
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    let named = "the check of 1.1 was changed while 1.1 was being worked on: `test -f a` → `true`; \
+                 the old one was run";
+    assert!(world.specum(&["status"]).stdout.contains(named), "while the loop is under way");
+    world.finish("1.2", "TASK_COMPLETE").exits(0);
+    assert!(!world.path("specs/test-spec/.ralph-state.json").exists(), "complete");
+    for shown in [&["status", "--json"], &["log", "--json"]] {
+        let call = world.specum(shown);
+        assert!(call.exits(0).stdout.contains(named), "{shown:?}: {}", call.stdout);
+    }
+}
+
+#[test]
 fn check_and_dry_run_show_the_check_on_record_while_another_one_waits() {
     let plan = "- [ ] 1.1 a\n- [ ] 1.2 b\n  - **Verify**: `test -f b`\n";
     let world = World::started(plan);
