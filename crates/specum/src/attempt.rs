@@ -18,7 +18,7 @@ mod review;
 mod tree;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use specum_core::attempt::{Attempt, Ledger, LoopStanding};
@@ -62,6 +62,8 @@ pub struct Workspace {
     after_commit: Mutex<Option<(Instant, Status)>>,
     /// The folders of the project's other specs.
     others: Vec<PathBuf>,
+    /// Which of their plans git ignores, once somebody has asked.
+    hidden_plans: OnceLock<Vec<String>>,
     /// What reviews of the plan have found, and nobody has told yet.
     news: Mutex<Vec<String>>,
     /// How long a check may take.
@@ -93,8 +95,19 @@ impl Workspace {
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
         let (store, check_time) = (Store::of(&spec), CheckTime::new(time_set(project)));
-        let digests = Digests::default();
-        Ok(Workspace { store, git, scope, after_commit, news, others, check_time, digests, spec })
+        let (digests, hidden_plans) = (Digests::default(), OnceLock::new());
+        Ok(Workspace {
+            spec,
+            store,
+            git,
+            scope,
+            after_commit,
+            others,
+            hidden_plans,
+            news,
+            check_time,
+            digests,
+        })
     }
 
     /// The same for a hook, for which a host does not wait for ever.

@@ -1,7 +1,7 @@
 //! Ticks that an attempt makes in the plans of other specs. Nobody has judged
 //! those tasks, so their boxes are opened again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use specum_core::attempt::Attempt;
@@ -10,7 +10,7 @@ use specum_core::tasks::{Task, TaskFile, TaskKey};
 
 use super::{AttemptError, Workspace};
 use crate::files;
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::project::Spec;
 use crate::store::{MAX_TEXT, Store};
 
@@ -24,7 +24,9 @@ impl Workspace {
         changed: &[String],
     ) -> Result<Vec<String>, AttemptError> {
         let mut names = Vec::new();
-        for path in changed {
+        // Git does not tell of a plan that it ignores; the opening has what stood there.
+        let plans: BTreeSet<&String> = changed.iter().chain(opened.open_elsewhere.keys()).collect();
+        for path in plans {
             let Some(spec) = self.other_spec(git, path) else { continue };
             let Some(was_open) = open_before(git, opened, path)? else { continue };
             let Ok(now) = files::read(&git.file(path), MAX_TEXT) else { continue };
@@ -35,6 +37,16 @@ impl Workspace {
             names.extend(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)));
         }
         Ok(names)
+    }
+
+    /// The plans of other specs that git ignores, so that its status never names
+    /// them. Git is asked once.
+    pub(super) fn hidden_plans(&self, git: &Git) -> &[String] {
+        self.hidden_plans.get_or_init(|| {
+            let plans = self.others.iter().map(|dir| dir.join("tasks.md"));
+            let below = plans.filter_map(|plan| plan.strip_prefix(&git.root).ok().map(git::shown));
+            git.ignored(&below.collect::<Vec<_>>()).unwrap_or_default()
+        })
     }
 
     /// The open tasks of the other plans among some paths.
@@ -66,8 +78,9 @@ fn open_before(
     opened: &Attempt,
     path: &String,
 ) -> Result<Option<Vec<String>>, AttemptError> {
-    if opened.dirty.contains_key(path) {
-        return Ok(opened.open_elsewhere.get(path).cloned());
+    let known = opened.open_elsewhere.get(path);
+    if known.is_some() || opened.dirty.contains_key(path) {
+        return Ok(known.cloned());
     }
     let Some(base) = opened.base() else { return Ok(None) };
     Ok(git.file_at(base, path)?.map(|plan| open_in(&plan)))

@@ -22,7 +22,7 @@ pub(super) struct TreeState {
     pub(super) branch: Option<String>,
     /// What is uncommitted, with a digest of each file.
     pub(super) dirty: BTreeMap<String, String>,
-    /// The open tasks of those of them that are other specs' plans.
+    /// The open tasks of other specs' plans that are uncommitted or ignored.
     pub(super) open_elsewhere: BTreeMap<String, Vec<String>>,
     /// Those of them that are submodules with changes of their own.
     pub(super) dirty_submodules: Vec<String>,
@@ -44,7 +44,8 @@ impl Workspace {
             (path, digest)
         };
         let dirty: BTreeMap<String, String> = status.changed.into_iter().map(with_digest).collect();
-        let open_elsewhere = self.open_elsewhere(git, dirty.keys());
+        let plans = dirty.keys().chain(self.hidden_plans(git));
+        let open_elsewhere = self.open_elsewhere(git, plans);
         let (head, branch, dirty_submodules) =
             (status.head, status.branch, status.dirty_submodules);
         TreeState { head, branch, dirty, open_elsewhere, dirty_submodules }
@@ -144,9 +145,14 @@ impl Workspace {
     /// Says which changes of the user's own an attempt has made away with: what
     /// was uncommitted before it, and is neither that nor committed now.
     pub(super) fn tell_vanished(&self, opened: &Attempt, now: &TreeState, changed: &[String]) {
+        // The plan and its notes go with the next commit, which may be a neighbour's.
+        let of_spec = self.git.as_ref().map(|git| self.spec_files(git)).unwrap_or_default();
         let gone = |path: &&String| {
             // Our own are kept out of sight as soon as that can be done.
-            !now.dirty.contains_key(*path) && !changed.contains(path) && !git::is_own_file(path)
+            !now.dirty.contains_key(*path)
+                && !changed.contains(path)
+                && !git::is_own_file(path)
+                && !of_spec.contains(path)
         };
         let gone: Vec<&str> = opened.dirty.keys().filter(gone).map(String::as_str).collect();
         if !gone.is_empty() {

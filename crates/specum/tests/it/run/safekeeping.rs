@@ -252,3 +252,15 @@ fn finding_59_settings_may_accept_it_beforehand() {
     let told = "the attempt at 1.1 changed what git starts: core.hookspath";
     assert!(ended.exits(0).stdout.contains(told), "{}", ended.stdout);
 }
+
+#[test]
+fn finding_9_the_notes_of_the_plan_are_no_change_that_a_group_makes_away_with() {
+    // The run begins the notes, and the first commit of the group takes them.
+    let world = planned(TWO);
+    world.git(&["rm", "--quiet", "specs/test-spec/.progress.md"]);
+    world.git(&["commit", "--quiet", "-m", "no notes"]);
+    let agent = agent(&world, "echo x > $id.txt; echo TASK_COMPLETE\n");
+    let run = call(command_run(&world, &agent, &[]), b"");
+    assert_eq!(run.exits(0).stderr, "");
+    assert!(!run.stdout.contains("uncommitted changes of yours are gone"), "{}", run.stdout);
+}

@@ -342,6 +342,19 @@ fn a_box_in_a_plan_that_nobody_has_committed_is_not_to_be_ticked_either() {
 }
 
 #[test]
+fn nor_is_one_in_a_plan_that_git_ignores() {
+    let world = World::planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+    world.write(".git/info/exclude", "specs/other/\n");
+    world.specum(&["implement", "test-spec"]).exits(0);
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [x] 1.1 theirs\n");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    let told = "box 1.1 of other was ticked without a verdict and is open again";
+    assert!(call.exits(0).stdout.contains(told), "{}", call.stdout);
+    assert_eq!(world.read("specs/other/tasks.md"), "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+}
+
+#[test]
 fn head_on_another_branch_pauses_the_loop() {
     let world = World::started("- [ ] 1.1 a\n");
     world.git(&["switch", "--quiet", "-c", "elsewhere"]);
