@@ -269,11 +269,20 @@ pub struct DueTask<'a> {
 /// What there is to say when nothing is left.
 pub const ALL_DONE: &str = "Every task is done.";
 
+/// What lets a paused loop go on. What an attempt has done to git is a person's to
+/// accept first, and its reason says so.
+pub fn way_on(paused_for: Option<&str>) -> &'static str {
+    match paused_for {
+        Some(why) if why.contains("`specum accept git`") => "then `specum run` goes on",
+        _ => "`specum resume` lets it go on",
+    }
+}
+
 /// Why nothing is due although boxes are open, and what a person can do.
 pub fn waiting(due: &Due) -> String {
     match due {
-        Due::Paused(None) => "Paused: `specum resume` lets it go on.".into(),
-        Due::Paused(Some(why)) => format!("Paused: {why}. `specum resume` lets it go on."),
+        Due::Paused(None) => format!("Paused: {}.", way_on(None)),
+        Due::Paused(Some(why)) => format!("Paused: {why}. {}.", way_on(Some(why))),
         Due::Blocked(reason) => {
             format!(
                 "Blocked: {reason}\nMend it, then `specum resume` gives the task another round."

@@ -81,8 +81,12 @@ pub enum Standing {
     NotStarted,
     /// It was started and nothing has ended it.
     UnderWay,
-    /// A person lets it wait.
-    Paused,
+    /// It waits for a person to let it go on.
+    Paused {
+        /// Why, unless the person has paused it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// It cannot go on by itself.
     Blocked {
         /// Why.

@@ -227,7 +227,7 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::Opened { .. } if matches!(standing, Standing::Stopped { .. }) => {
                 *standing = Standing::UnderWay;
             }
-            Entry::Paused { .. } => *standing = Standing::Paused,
+            Entry::Paused { why, .. } => *standing = Standing::Paused { why: why.clone() },
             Entry::Cancelled => *standing = Standing::Cancelled,
             Entry::Completed { .. } => *standing = Standing::Complete,
             Entry::RunEnded { outcome, .. } => {

@@ -201,8 +201,11 @@ fn the_loop_stands_as_the_last_word_about_it_says() {
     );
     assert_eq!(
         stands(vec![started(), run(), Entry::Paused { why: None, branch: None }, ended("paused")]),
-        Standing::Paused
+        Standing::Paused { why: None }
     );
+    let why = Some("HEAD is elsewhere".to_owned());
+    let paused = Entry::Paused { why: why.clone(), branch: None };
+    assert_eq!(stands(vec![started(), run(), paused, ended("paused")]), Standing::Paused { why });
     assert_eq!(
         stands(vec![started(), Entry::Paused { why: None, branch: None }, Entry::Resumed]),
         Standing::UnderWay

@@ -231,8 +231,12 @@ fn under_way(
     if state.awaiting_approval {
         let why = state.paused_for.as_ref().map(|why| format!(": {}", sanitize::one_line(why)));
         let why = why.unwrap_or_default();
+        let (verb, does) = match why.contains("`specum accept git`") {
+            true => ("specum accept git", "takes it"),
+            false => ("specum resume", "lets it go on"),
+        };
         return stands(format!("{progress}; it is paused{why}."))
-            .step("specum resume", "lets it go on")
+            .step(verb, does)
             .step("specum run", "then: goes on");
     }
     let questions: Vec<String> = store

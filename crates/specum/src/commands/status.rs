@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 use specum_core::machine;
 use specum_core::owner::Asker;
 use specum_core::plan::{self, Scope};
+use specum_core::prompt;
 use specum_core::state::{Driver, Phase, State};
 use specum_core::summary::{Attempt, AttemptResult, Summary};
 use specum_core::tasks::{Task, TaskFile, short_title};
@@ -123,11 +124,13 @@ fn as_text(spec: &Spec, state: Option<&State>, file: &TaskFile<'_>, told: &Overv
                     line("", "fix it, then `specum resume` gives the task another round".into());
                 }
                 None if state.awaiting_approval => {
-                    if let Some(why) = &state.paused_for {
-                        line("paused", sanitize::one_line(why));
-                        line("", "`specum resume` lets it go on".into());
-                    } else {
-                        line("paused", "`specum resume` lets it go on".into());
+                    let way_on = prompt::way_on(state.paused_for.as_deref());
+                    match &state.paused_for {
+                        Some(why) => {
+                            line("paused", sanitize::one_line(why));
+                            line("", way_on.into());
+                        }
+                        None => line("paused", way_on.into()),
                     }
                 }
                 None => {}

@@ -10,6 +10,7 @@ mod table;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use specum_core::prompt;
 use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
 
 use self::table::{Column, Table};
@@ -37,7 +38,10 @@ fn headline(spec: &str, summary: &Summary, layout: Layout) -> Vec<String> {
     let (word, tone, why, next) = match &summary.standing {
         Standing::NotStarted => ("not started", Tone::Normal, "", "`specum implement` starts it"),
         Standing::UnderWay => ("under way", Tone::Normal, "", ""),
-        Standing::Paused => ("paused", Tone::Wary, "", "`specum resume` lets it go on"),
+        Standing::Paused { why } => {
+            let why = why.as_deref();
+            ("paused", Tone::Wary, why.unwrap_or_default(), prompt::way_on(why))
+        }
         Standing::Blocked { why } => {
             let next = "fix it, then `specum resume` gives the task another round";
             ("blocked", Tone::Bad, why.as_str(), next)

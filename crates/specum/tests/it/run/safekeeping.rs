@@ -232,6 +232,13 @@ fn finding_59_an_agent_that_changes_what_git_starts_pauses_the_run() {
         let ended = call(command_run(&world, &agent, &[]), b"");
         assert!(ended.exits(6).stdout.contains("changed what git starts"), "{}", ended.stdout);
         assert!(!world.home().join("ran").exists(), "{harm}: it was not started");
+        for shown in [&["status"][..], &["log"], &[]] {
+            let shown = world.specum(shown).exits(0).stdout.clone();
+            let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains("changed what git starts"), "{shown}");
+            assert!(words.contains("specum accept git"), "{shown}");
+            assert!(!words.contains("specum resume"), "that alone does not help: {shown}");
+        }
         let again = call(command_run(&world, &agent, &[]), b"");
         assert!(again.exits(6).stderr.contains("`specum accept git` takes it"), "{}", again.stderr);
         let refused = world.specum(&["accept", "git"]);
