@@ -60,6 +60,20 @@ fn the_binary_holds_every_file_of_the_plugin() {
 }
 
 #[test]
+fn every_hook_that_may_wait_for_a_check_or_a_commit_has_an_hour() {
+    // A host lets a call go on as it is when the hook before it takes too long: the
+    // executor would start with two words for a brief.
+    let (_, hooks) = specum::plugin::FILES
+        .iter()
+        .find(|(path, _)| path.ends_with("ralph-specum/hooks/hooks.json"))
+        .expect("the plugin has hooks");
+    let hooks: Value = serde_json::from_str(hooks).unwrap();
+    for event in ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStop", "Stop"] {
+        assert_eq!(hooks["hooks"][event][0]["hooks"][0]["timeout"], 3600, "{event}");
+    }
+}
+
+#[test]
 fn a_host_that_is_missing_is_named_and_nothing_is_written() {
     let world = World::empty();
     for args in [vec!["install", "--host", "codex"], vec!["install"], vec!["uninstall"]] {
