@@ -99,6 +99,25 @@ fn switch_writes_the_marker_and_status_follows() {
 }
 
 #[test]
+fn implement_says_whether_codex_would_run_the_hooks() {
+    let world = World::with_tasks(TWO);
+    let warns = || {
+        let call = world.specum(&["implement"]);
+        call.exits(0).stderr.contains("a session of codex would not be sent back to work")
+    };
+    assert!(!warns(), "the plugin is not installed");
+    let installed = "[plugins.\"ralph-specum@specum\"]\nenabled = true\n";
+    world.write("../home/.codex/config.toml", installed);
+    assert!(warns(), "installed, and not trusted");
+    let trusted = ["stop", "user_prompt_submit"].map(|event| {
+        let hook = format!("ralph-specum@specum:hooks/hooks.json:{event}:0:0");
+        format!("[hooks.state.\"{hook}\"]\ntrusted_hash = \"x\"\n")
+    });
+    world.write("../home/.codex/config.toml", format!("{installed}{}", trusted.concat()));
+    assert!(!warns());
+}
+
+#[test]
 fn implement_makes_the_spec_it_names_the_active_one() {
     let world = World::with_tasks(TWO);
     world.write("specs/other/tasks.md", "- [ ] 1.1 Theirs\n");
