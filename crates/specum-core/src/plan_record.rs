@@ -177,7 +177,7 @@ pub struct UnconfirmedChange {
     pub during: String,
 }
 
-impl Unconfirmed {
+impl UnconfirmedChange {
     /// When it was changed, in words.
     fn when(&self) -> String {
         let during = &self.during;
