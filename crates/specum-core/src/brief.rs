@@ -56,6 +56,8 @@ pub enum WorkPlace {
     Shared,
     /// In a worktree of its own, while others work in theirs.
     Beside,
+    /// In the one worktree of an isolated run, while a person may work in their tree.
+    Isolated,
 }
 
 /// What goes into a brief.
@@ -172,10 +174,14 @@ impl Brief<'_> {
                 "- This directory is a worktree of its own; others work in theirs. Stay in it and \
                  do not commit: specum brings what you changed together with theirs."
             }
+            WorkPlace::Isolated => {
+                "- This directory is a worktree of its own; a person works in the main one. Stay in \
+                 this one and do not commit: specum commits what you changed once it has verified it."
+            }
         };
         let notes = match self.place {
             WorkPlace::Alone => format!("the section Learnings of {path}/.progress.md"),
-            WorkPlace::Shared | WorkPlace::Beside => {
+            WorkPlace::Shared | WorkPlace::Beside | WorkPlace::Isolated => {
                 format!("{path}/.progress-task-{}.md", self.index)
             }
         };

@@ -199,6 +199,10 @@ pub enum Entry {
         /// How long the attempt took.
         #[serde(default)]
         millis: u64,
+        /// The commit that holds its work, if it was worked in a worktree and the
+        /// user's tree has not taken it in yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        isolated: Option<String>,
     },
     /// An attempt failed.
     Failed {
@@ -254,6 +258,9 @@ pub enum Entry {
         /// Whether it works in a worktree of its own.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         beside: bool,
+        /// Whether that is the one worktree of an isolated run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        isolated: bool,
     },
     /// What one start of an agent used.
     Charged {

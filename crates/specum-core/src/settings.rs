@@ -57,6 +57,11 @@ pub struct RunSettings {
     pub keep_days: Option<u64>,
     /// A shell command that prepares a worktree.
     pub worktree_setup: Option<String>,
+    /// Whether tasks in sequence are worked in a worktree too.
+    pub isolate: Option<bool>,
+    /// What stays in that worktree from one attempt to the next: paths below the
+    /// project.
+    pub worktree_caches: Vec<String>,
     /// Whether an agent may change what git starts, such as its hooks.
     pub accept_git_changes: Option<bool>,
 }
@@ -82,7 +87,7 @@ pub struct Problem {
 }
 
 /// Every key a settings file may have.
-pub const KEYS: [&str; 18] = [
+pub const KEYS: [&str; 20] = [
     "enabled",
     "specs_dirs",
     "max_parallel",
@@ -100,6 +105,8 @@ pub const KEYS: [&str; 18] = [
     "max_tokens",
     "keep_days",
     "worktree_setup",
+    "isolate",
+    "worktree_caches",
     "accept_git_changes",
 ];
 
@@ -260,6 +267,12 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         "agent_command" => run.agent_command = Some(text()?),
         "model" => run.model = Some(text()?),
         "worktree_setup" => run.worktree_setup = Some(text()?),
+        "isolate" => run.isolate = Some(truth(value).ok_or_else(|| wrong("true or false"))?),
+        "worktree_caches" => {
+            let paths = texts(value).filter(|paths| paths.iter().all(|path| is_inside(path)));
+            let what = "a path or a list of paths below the project, such as `target`";
+            run.worktree_caches = paths.ok_or_else(|| wrong(what))?;
+        }
         "max_task_iterations" | DEFAULT_MAX_ITERATIONS => {
             run.max_task_iterations = Some(count(1_000)?);
         }
@@ -343,6 +356,15 @@ fn texts(value: &Value) -> Option<Vec<String>> {
         Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
         _ => None,
     }
+}
+
+/// Whether a path names something below the folder it begins in, and nothing of
+/// git's.
+fn is_inside(path: &str) -> bool {
+    let mut parts = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).peekable();
+    let is_relative = !path.starts_with(['/', '\\', '~']) && !path.contains(':');
+    let first = parts.peek().copied();
+    is_relative && first.is_some_and(|first| first != ".git") && parts.all(|part| part != "..")
 }
 
 fn first_line(text: &str) -> String {

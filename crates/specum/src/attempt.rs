@@ -16,6 +16,7 @@ mod keep;
 mod open;
 mod review;
 mod tree;
+mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -40,6 +41,7 @@ pub use self::judge::{By, Examination, Judgement};
 pub use self::open::{Announcement, NextWork};
 pub(crate) use self::review::{checks_on_record, review, take_back};
 pub use self::review::{told, without_ticks};
+pub use self::worktree::{Renewed, Worktree};
 use crate::git::{Git, Status};
 use crate::owner;
 use crate::process;

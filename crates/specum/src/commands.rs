@@ -278,7 +278,8 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         if let Some(
             AttemptError::OtherBranch { .. }
             | AttemptError::OffBranch { .. }
-            | AttemptError::Rewritten(_),
+            | AttemptError::Rewritten(_)
+            | AttemptError::InTheWay { .. },
         ) = attempt
         {
             return exit::STOPPED;

@@ -7,6 +7,7 @@
 mod able;
 mod busy;
 mod commit;
+mod forward;
 mod path;
 mod programs;
 mod work;
@@ -21,6 +22,7 @@ use thiserror::Error;
 
 pub use self::busy::{Alone, say, say_by, say_no_more};
 pub use self::commit::Committed;
+pub use self::forward::Forward;
 pub(crate) use self::path::shown;
 pub use self::programs::Programs;
 pub use self::work::{Merge, Worktree};

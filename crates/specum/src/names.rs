@@ -1,7 +1,26 @@
 //! What specum calls the references and folders it makes in git's reach.
 
+use std::path::{Path, PathBuf};
+
 use crate::logs;
 use crate::project::Spec;
+use crate::session;
+
+/// The name of the one worktree of an isolated run. Those of a group's tasks end with
+/// the number of their attempt.
+pub(crate) const ISOLATED: &str = "isolated";
+
+/// Where the worktrees of a spec lie; `None` without a home.
+pub(crate) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
+    Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
+}
+
+/// The file that says whose worktrees lie in a folder.
+pub(crate) fn note_of(worktrees: &Path) -> PathBuf {
+    let mut name = worktrees.as_os_str().to_owned();
+    name.push(".place");
+    PathBuf::from(name)
+}
 
 /// What the references begin with that hold work until it is in.
 pub(crate) fn ready_references(spec: &Spec) -> String {

@@ -15,6 +15,8 @@
 mod beside;
 mod dispatcher;
 mod executor;
+mod isolate;
+mod leavings;
 mod pulse;
 mod recover;
 mod retain;
@@ -42,6 +44,7 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{self, GitError, Programs};
 use crate::logs;
+use crate::names;
 use crate::owner;
 use crate::process::{self, Handle};
 use crate::project::Spec;
@@ -65,6 +68,10 @@ pub struct Options {
     pub allow_dirty: bool,
     /// A shell command that prepares a worktree.
     pub worktree_setup: Option<String>,
+    /// Whether tasks in sequence are worked in a worktree too.
+    pub isolate: bool,
+    /// What stays in that worktree from one attempt to the next, below the project.
+    pub worktree_caches: Vec<String>,
     /// Whether an agent may change what git starts.
     pub accept_git_changes: bool,
     /// How many days what has grown old is kept.
@@ -328,8 +335,12 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
     workspace.start(Start { owner, ..options.start.clone() })?;
     // A session that another plugin drives would be sent back to the same work.
     ralph_loop::end(&workspace.spec)?;
-    let ready = recover::recover(workspace, until)
-        .and_then(|()| if options.allow_dirty { Ok(()) } else { refuse_dirty(workspace) });
+    let ready = recover::recover(workspace, until).and_then(|()| {
+        match options.allow_dirty || options.isolate {
+            true => Ok(()),
+            false => refuse_dirty(workspace),
+        }
+    });
     if ready.is_err() {
         release(workspace, "not begun".into(), 0, Instant::now())?;
     }
@@ -391,7 +402,7 @@ fn tree_user(lock: &Path) -> Option<TreeUser> {
 
 /// Deletes the logs of a spec that is about to be deleted itself.
 pub fn forget(spec: &Spec) {
-    for place in [logs::log_dir(spec), beside::worktrees_dir(spec)].into_iter().flatten() {
+    for place in [logs::log_dir(spec), names::worktrees_dir(spec)].into_iter().flatten() {
         // A copy of what nobody asks for any more.
         let _ = std::fs::remove_dir_all(place);
     }
@@ -439,6 +450,7 @@ fn work(
         Ok(git) => git.programs(None)?,
         Err(_) => Programs::default(),
     });
+    let isolated = Mutex::new(None);
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
     // Not by a message: whatever waits in the line is said by those who are to
     // stop, and the line is closed when the executor has let go of it.
@@ -447,8 +459,9 @@ fn work(
     let tell = outlet.teller();
     git::say_by(move |text| tell(RunEvent::Warning { text }));
     let worked = thread::scope(|scope| {
-        let (stop, programs) = (&*stop, &programs);
-        let executor = executor::Executor { workspace, options, outlet, line, stop, programs };
+        let (stop, programs, isolated) = (&*stop, &programs, &isolated);
+        let executor =
+            executor::Executor { workspace, options, outlet, line, stop, programs, isolated };
         let work = move || {
             let finished = executor.work();
             let _ = executor.line.send(Message::Finished(finished));

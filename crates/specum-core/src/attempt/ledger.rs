@@ -22,6 +22,8 @@ pub enum LaunchPlace {
     InTree,
     /// In a worktree of its own.
     Worktree,
+    /// In the one worktree of an isolated run.
+    Isolated,
 }
 
 /// What became of the loop that the journal tells of last.
@@ -58,6 +60,9 @@ pub struct PassedAttempt {
     pub changed: Vec<String>,
     /// What was noted when it passed.
     pub notes: Vec<Note>,
+    /// The commit that holds its work, if the user's tree is to take it in from a
+    /// worktree.
+    pub isolated: Option<String>,
 }
 
 /// Work that has passed in its worktree and waits to be integrated.
@@ -139,6 +144,8 @@ struct Progress {
     reported: Option<String>,
     ready: Option<ReadyWork>,
     has_kept: bool,
+    /// Whether an agent was started for it in the worktree of an isolated run.
+    is_isolated: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -146,6 +153,7 @@ struct Uncommitted {
     attempt: AttemptId,
     changed: Vec<String>,
     notes: Vec<Note>,
+    isolated: Option<String>,
 }
 
 impl Ledger {
@@ -218,6 +226,12 @@ impl Ledger {
         self.attempts.get(id)?.ready.as_ref()
     }
 
+    /// Whether an attempt has passed in the worktree of an isolated run, and the user's
+    /// tree is to take in its work.
+    pub fn waits_in_worktree(&self, id: &AttemptId) -> bool {
+        self.attempts.get(id).is_some_and(|p| p.is_isolated && p.ready.is_some())
+    }
+
     /// The attempts for which an agent was started and that have no verdict, and
     /// where the agent worked. Excludes attempts already cleaned up or restarted.
     pub fn unsettled(&self) -> Vec<(Attempt, LaunchPlace)> {
@@ -239,9 +253,10 @@ impl Ledger {
 
     /// The last attempt that has passed and whose commit is not recorded.
     pub fn uncommitted(&self) -> Option<PassedAttempt> {
-        let Uncommitted { attempt, changed, notes } = self.uncommitted.last()?;
-        let attempt = self.attempt(attempt)?.clone();
-        Some(PassedAttempt { attempt, changed: changed.clone(), notes: notes.clone() })
+        let passed = self.uncommitted.last()?.clone();
+        let attempt = self.attempt(&passed.attempt)?.clone();
+        let Uncommitted { changed, notes, isolated, .. } = passed;
+        Some(PassedAttempt { attempt, changed, notes, isolated })
     }
 
     // Tasks.
@@ -465,6 +480,7 @@ impl Ledger {
             reported: None,
             ready: None,
             has_kept: false,
+            is_isolated: false,
         };
         self.attempts.insert(id, progress);
     }
@@ -527,11 +543,18 @@ impl Ledger {
     fn add_to_work(&mut self, record: &Record, task: &TaskKey, id: &AttemptId) {
         match &record.entry {
             Entry::Opened { .. } | Entry::Delegated { .. } => self.is_at_work(task, id),
-            Entry::Launched { agent, beside, .. } => {
+            Entry::Launched { agent, beside, isolated, .. } => {
                 self.is_at_work(task, id);
-                let place = if *beside { LaunchPlace::Worktree } else { LaunchPlace::InTree };
+                let place = match (beside, isolated) {
+                    (_, true) => LaunchPlace::Isolated,
+                    (true, false) => LaunchPlace::Worktree,
+                    (false, false) => LaunchPlace::InTree,
+                };
                 self.forget_launches(&task.id);
                 self.launched.push((id.clone(), place));
+                if let Some(progress) = self.attempts.get_mut(id) {
+                    progress.is_isolated |= *isolated;
+                }
                 let (attempt, agent, at) = (id.clone(), agent.clone(), record.at.clone());
                 self.uncharged.push(UnchargedStart { attempt, agent, at });
             }
@@ -592,10 +615,14 @@ impl Ledger {
             let attempts = &self.attempts;
             self.uncommitted.retain(|passed| !is_at(attempts, &passed.attempt, &task.id));
         }
-        if let Entry::Passed { to_commit: true, changed, .. } = &record.entry {
+        if let Entry::Passed { to_commit: true, changed, isolated, .. } = &record.entry {
             let notes = record.changes.as_ref().map(|changes| changes.notes.clone());
-            let (changed, notes) = (changed.clone(), notes.unwrap_or_default());
-            self.uncommitted.push(Uncommitted { attempt: id.clone(), changed, notes });
+            self.uncommitted.push(Uncommitted {
+                attempt: id.clone(),
+                changed: changed.clone(),
+                notes: notes.unwrap_or_default(),
+                isolated: isolated.clone(),
+            });
         }
         if is_told || matches!(record.entry, Entry::Cleared { .. }) {
             self.is_not_at_work(&task.id);

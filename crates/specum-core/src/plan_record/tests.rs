@@ -28,6 +28,7 @@ fn passed(id: &str) -> Record {
         unticked: vec![],
         output: String::new(),
         millis: 0,
+        isolated: None,
     })
 }
 

@@ -123,7 +123,7 @@ fn a_run_takes_its_options_from_here() {
     let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
         max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\naccept_git_changes: true\n\
         task_timeout: 1h30m\nidle_timeout: 90\nverify_timeout: 2h\nkeep_days: 7\nmax_time: 8h\nmax_cost: 2.5\n\
-        max_tokens: 1000000\nworktree_setup: npm ci";
+        max_tokens: 1000000\nworktree_setup: npm ci\nisolate: true\nworktree_caches: target";
     assert_eq!(problems(body), Vec::<String>::new());
     let expected = RunSettings {
         agent: vec!["claude".into(), "codex".into()],
@@ -141,6 +141,8 @@ fn a_run_takes_its_options_from_here() {
         max_cost: Some(2.5),
         max_tokens: Some(1_000_000),
         worktree_setup: Some("npm ci".into()),
+        isolate: Some(true),
+        worktree_caches: vec!["target".into()],
     };
     assert_eq!(read(body).run, expected);
     assert_eq!(read("agent: claude, codex").run.agent, ["claude", "codex"]);
@@ -177,4 +179,23 @@ proptest::proptest! {
         let text = if lead { [b"---\n".as_slice(), &bytes].concat() } else { bytes };
         parse(&text);
     }
+}
+
+#[test]
+fn an_isolated_run_is_asked_for_by_a_truth_and_its_caches_by_paths() {
+    let run = read("isolate: yes\nworktree_caches: [target, ./web/node_modules]").run;
+    assert_eq!(run.isolate, Some(true));
+    assert_eq!(run.worktree_caches, ["target", "./web/node_modules"]);
+    assert_eq!(read("worktree_caches: target").run.worktree_caches, ["target"]);
+    assert_eq!(read("enabled: true").run.isolate, None);
+}
+
+#[test]
+fn a_cache_that_is_not_below_the_project_is_a_problem() {
+    for path in ["..", "../x", "a/../../x", "/tmp/x", "~/x", ".", "./", ".git", ".git/x", "C:/x"] {
+        let said = problems(&format!("worktree_caches: ['{path}']"));
+        assert_eq!(said.len(), 1, "{path}");
+        assert!(said[0].contains("paths below the project"), "{path}: {}", said[0]);
+    }
+    assert_eq!(problems("isolate: perhaps").len(), 1);
 }

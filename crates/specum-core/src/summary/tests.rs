@@ -46,6 +46,7 @@ fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
         unticked: Vec::new(),
         output: "ok".into(),
         millis,
+        isolated: None,
     }
 }
 

@@ -9,7 +9,7 @@ use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::tasks;
-use specum_core::verify::{self, CommitRun, Evidence, Failure, Layer, Verdict};
+use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, Layer, Verdict};
 
 use super::judge::{By, Judgement, KEPT_EVIDENCE, evidence, question};
 use super::review::{review, without_ticks};
@@ -27,6 +27,14 @@ pub struct Trial {
     pub output: String,
     /// What the attempt has left in the user's tree.
     pub left: Vec<String>,
+    /// What became of the check, if there was one.
+    pub check: CheckRun,
+}
+
+impl Trial {
+    fn unchecked(verdict: Verdict, class: String, left: Vec<String>) -> Trial {
+        Trial { verdict, class, output: String::new(), left, check: CheckRun::Unverified }
+    }
 }
 
 impl Workspace {
@@ -38,7 +46,7 @@ impl Workspace {
         let failures = vec![Failure { layer: Layer::Signal, message }];
         let verdict = Verdict::failed(failures);
         let class = verdict.class().to_owned();
-        self.fail(opened, Trial { verdict, class, output: String::new(), left }, By::Verb)
+        self.fail(opened, Trial::unchecked(verdict, class, left), By::Verb)
     }
 
     /// Ends an attempt of a run as failed, for a reason that lies with the
@@ -52,7 +60,7 @@ impl Workspace {
         let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
         let verdict = Verdict::failed(failures);
         let class = trouble.class().to_owned();
-        self.fail(opened, Trial { verdict, class, output: String::new(), left }, By::Run)
+        self.fail(opened, Trial::unchecked(verdict, class, left), By::Run)
     }
 
     /// Lets the loop wait for a person, with the reason.
@@ -75,7 +83,23 @@ impl Workspace {
         root: &Path,
         changed: &[String],
     ) -> Result<Trial, AttemptError> {
-        let check = self.run_check(self.check_of(opened)?.as_ref(), root);
+        let check = self.check_in(opened, root)?;
+        Ok(self.weigh(opened, result, check, changed))
+    }
+
+    /// Runs the check of an attempt in a tree beside the user's.
+    pub fn check_in(&self, opened: &Attempt, root: &Path) -> Result<CheckRun, AttemptError> {
+        Ok(self.run_check(self.check_of(opened)?.as_ref(), root))
+    }
+
+    /// What is to be said of work with such a check.
+    pub fn weigh(
+        &self,
+        opened: &Attempt,
+        result: &str,
+        check: CheckRun,
+        changed: &[String],
+    ) -> Trial {
         let files = self.in_repository(opened.fields().files);
         // What would not come along is not dropped in silence.
         let cannot = git::cannot_be_committed(changed, &[]);
@@ -89,7 +113,7 @@ impl Workspace {
             commit: CommitRun::Cannot(cannot),
         });
         let class = verdict.class().to_owned();
-        Ok(Trial { verdict, class, output: evidence(&check), left: Vec::new() })
+        Trial { verdict, class, output: evidence(&check), left: Vec::new(), check }
     }
 
     /// Sets an attempt aside whose work does not even fit into the files.
@@ -101,10 +125,9 @@ impl Workspace {
     ) -> Result<Judgement, AttemptError> {
         let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
         let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
-        let class = "conflict".to_owned();
-        self.end(opened, Trial { verdict, class, output, left: Vec::new() }, By::OnTop, |index| {
-            Event::SetAside { index, reason }
-        })
+        let tried = Trial::unchecked(verdict, "conflict".to_owned(), Vec::new());
+        let tried = Trial { output, ..tried };
+        self.end(opened, tried, By::OnTop, |index| Event::SetAside { index, reason })
     }
 
     /// Ends an attempt as failed.

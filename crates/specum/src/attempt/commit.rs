@@ -16,20 +16,20 @@ use super::{AttemptError, Judgement, Workspace};
 use crate::git::{self, Committed, Git, GitError};
 
 /// What became of a commit.
-struct CommitOutcome {
+pub(super) struct CommitOutcome {
     /// Its id, if there was something to commit.
-    id: Option<String>,
+    pub(super) id: Option<String>,
     /// Why the attempt has not passed after all, and what the loop says then.
-    failure: Option<(TakenBack, Vec<Signal>)>,
+    pub(super) failure: Option<(TakenBack, Vec<Signal>)>,
 }
 
 /// A pass that does not hold.
-struct TakenBack {
-    failure: Failure,
+pub(super) struct TakenBack {
+    pub(super) failure: Failure,
     /// The end of what the check has printed, if it was run again.
-    output: String,
+    pub(super) output: String,
     /// What the attempt leaves uncommitted.
-    left: Vec<String>,
+    pub(super) left: Vec<String>,
 }
 
 impl Workspace {
@@ -69,6 +69,10 @@ impl Workspace {
             let judged = Judgement::of_passed(&passed.attempt, passed.changed.clone());
             // Asked first: a git that cannot tell is not one that refuses.
             match self.commit_of(git, &passed.attempt)? {
+                // Files and index were there before it was.
+                Some(commit) if passed.isolated.is_some() => {
+                    self.record_taken_in(&passed.attempt, Some(commit))?;
+                }
                 Some(commit) => {
                     let made = git.committed(&commit, &[], None)?;
                     let made = Committed { id: Some(commit), ..made };
@@ -87,6 +91,9 @@ impl Workspace {
     ) -> Result<CommitOutcome, AttemptError> {
         let Ok(git) = &self.git else { return Ok(CommitOutcome { id: None, failure: None }) };
         let opened = &passed.attempt;
+        if let Some(result) = &passed.isolated {
+            return self.commit_in_worktree(passed, judged, result);
+        }
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files_to_commit(git)?);
         match git.commit(&paths, &self.message(opened)) {
@@ -175,7 +182,7 @@ impl Workspace {
 
     /// The spec's own files, but for those that the user keeps out of the
     /// repository.
-    fn spec_files_to_commit(&self, git: &Git) -> Result<Vec<String>, AttemptError> {
+    pub(super) fn spec_files_to_commit(&self, git: &Git) -> Result<Vec<String>, AttemptError> {
         let mut files = self.spec_files(git);
         let ignored = git.ignored(&files)?;
         files.retain(|path| !ignored.contains(path));
@@ -183,7 +190,7 @@ impl Workspace {
     }
 
     /// Opens a box again whose work could not be committed, or fails as it was.
-    fn take_back(
+    pub(super) fn take_back(
         &self,
         passed: &PassedAttempt,
         judged: &Judgement,
@@ -232,7 +239,7 @@ impl Workspace {
         Ok(None)
     }
 
-    fn message(&self, opened: &Attempt) -> String {
+    pub(super) fn message(&self, opened: &Attempt) -> String {
         let (spec, id) = (&self.spec.name, &opened.key.id);
         let (subject, body) = match opened.fields().commit {
             Some(message) => (message, String::new()),

@@ -87,10 +87,38 @@ pub enum AttemptError {
         /// The spec.
         spec: String,
     },
+    /// Work has passed, and the user's tree cannot take it in.
+    #[error(
+        "{task} has passed, and your tree cannot take it in: {} changed by you, and specum leaves that alone. \
+         The result is kept: {reference}. Commit your changes or put them away (`git stash`), then \
+         `specum run` goes on",
+        are(.files)
+    )]
+    InTheWay {
+        /// The task.
+        task: String,
+        /// What the user has changed there.
+        files: Vec<String>,
+        /// What holds the work.
+        reference: String,
+    },
     /// There is no repository.
     #[error("no git repository: {0}")]
     NoRepository(String),
     /// Nobody has begun this task.
     #[error("task {0} has no open attempt; `specum next` opens what is due")]
     NotOpen(String),
+}
+
+/// How many files a sentence names.
+const NAMED: usize = 5;
+
+/// Files as the subject of a sentence.
+fn are(files: &[String]) -> String {
+    let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match files.len() {
+        1 => format!("{named} was"),
+        count if count > NAMED => format!("{named} and {} more were", count - NAMED),
+        _ => format!("{named} were"),
+    }
 }

@@ -165,6 +165,8 @@ pub struct Examination<'a> {
     elsewhere: Vec<String>,
     /// What became of the history, if the attempt has rewritten it.
     rewritten: Option<String>,
+    /// The commit that holds its work, if it is not in the user's tree.
+    isolated: Option<String>,
 }
 
 impl Examination<'_> {
@@ -245,8 +247,44 @@ impl Workspace {
         let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
         let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
-        let branch = tree.branch;
-        Ok(Examination { result, changed, branch, check, proofs, cannot, elsewhere, rewritten })
+        let (branch, isolated) = (tree.branch, None);
+        Ok(Examination {
+            result,
+            changed,
+            branch,
+            check,
+            proofs,
+            cannot,
+            elsewhere,
+            rewritten,
+            isolated,
+        })
+    }
+
+    /// The same for work that has been looked at in a worktree, on the newest commit,
+    /// and is not in the user's tree.
+    pub fn examined_in_worktree<'r>(
+        &self,
+        opened: &Attempt,
+        result: &'r str,
+        (commit, changed): (&str, Vec<String>),
+        check: CheckRun,
+    ) -> Result<Examination<'r>, AttemptError> {
+        let proofs = self.changed_proofs(opened, &check, &changed);
+        let cannot = git::cannot_be_committed(&changed, &[]);
+        let branch = self.repository()?.status()?.branch;
+        let (elsewhere, rewritten, isolated) = (Vec::new(), None, Some(commit.to_owned()));
+        Ok(Examination {
+            result,
+            changed,
+            branch,
+            check,
+            proofs,
+            cannot,
+            elsewhere,
+            rewritten,
+            isolated,
+        })
     }
 
     /// The check that counts for an attempt: the one on record, whatever stands
@@ -278,13 +316,14 @@ impl Workspace {
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
         self.tell(&mut reviewed);
         let opened = &self.renamed(opened)?;
+        let isolated = found.isolated.clone();
         let (mut judged, step) = self.decide((&locked, &reviewed), opened, found, by)?;
         if let Some(step) = &step {
             judged.learn_from(step);
         }
         match step {
             Some(step) if judged.passed() => {
-                let entry = passed(opened, &judged, self.git.is_ok());
+                let entry = passed(opened, &judged, (self.git.is_ok(), isolated));
                 locked.write_step_of(&opened.id, entry, &step)?;
                 self.record_fixes(&locked, &step)?;
                 drop(locked);
@@ -421,7 +460,12 @@ impl Workspace {
         } else {
             Event::Fail { index, reason: judged.verdict.reason() }
         };
-        Ok((judged, Some(without_ticks(state, &file, event, &foreign))))
+        let mut step = without_ticks(state, &file, event, &foreign);
+        if found.isolated.is_some() && judged.passed() && state.parallel_group.is_none() {
+            // Those of a group are merged at its end.
+            step.effects.push(Effect::MergeParts(vec![index]));
+        }
+        Ok((judged, Some(step)))
     }
 
     /// Keeps what an executor of a session said until its verdict is written,
@@ -554,7 +598,11 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
     verdict.failures.iter().map(|failure| failure.message.clone()).collect()
 }
 
-fn passed(opened: &Attempt, judged: &Judgement, to_commit: bool) -> Entry {
+fn passed(
+    opened: &Attempt,
+    judged: &Judgement,
+    (to_commit, isolated): (bool, Option<String>),
+) -> Entry {
     Entry::Passed {
         task: opened.key.clone(),
         attempt: opened.number,
@@ -566,6 +614,7 @@ fn passed(opened: &Attempt, judged: &Judgement, to_commit: bool) -> Entry {
         unticked: judged.unticked.clone(),
         output: judged.output.clone(),
         millis: millis_since(&opened.at),
+        isolated,
     }
 }
 

@@ -98,6 +98,8 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
         take_over: false,
         allow_dirty: false,
         worktree_setup: None,
+        isolate: false,
+        worktree_caches: Vec::new(),
         accept_git_changes: false,
         keep_days: None,
     };

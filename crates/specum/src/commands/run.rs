@@ -100,6 +100,11 @@ pub(super) struct Args {
     /// they are, unless an agent changes the same file: then both are committed
     #[arg(long)]
     allow_dirty: bool,
+    /// Work tasks in sequence in a git worktree too, so that you can go on working in
+    /// your tree. It takes in what has passed, and no file that you have changed is
+    /// touched
+    #[arg(long, env = "SPECUM_ISOLATE", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
+    isolate: Option<bool>,
     /// Print what would be worked: order, groups, agents, checks
     #[arg(long)]
     dry_run: bool,
@@ -154,6 +159,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags) -> anyhow::Result<u8> {
     warn_of_settings(&project);
     let options = options(args, typed, settings)?;
     refuse_caps_that_cannot_bind(&workspace, &options)?;
+    refuse_isolation_without_commits(&workspace, &options)?;
     if args.dry_run {
         let commands = shell_commands(args, &options, settings);
         return dry_run(&workspace, &options, &commands, args.json);
@@ -228,6 +234,8 @@ fn options(args: &Args, typed: GivenFlags, settings: &RunSettings) -> anyhow::Re
         take_over: args.take_over,
         allow_dirty: args.allow_dirty,
         worktree_setup: settings.worktree_setup.clone(),
+        isolate: args.isolate.or(settings.isolate).unwrap_or(false),
+        worktree_caches: settings.worktree_caches.clone(),
         accept_git_changes: settings.accept_git_changes.unwrap_or(false),
         keep_days: settings.keep_days,
     })
@@ -322,6 +330,23 @@ fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> any
     Ok(())
 }
 
+/// A worktree is made from a commit.
+fn refuse_isolation_without_commits(
+    workspace: &Workspace,
+    options: &Options,
+) -> Result<(), WrongCall> {
+    let next = match &workspace.git {
+        _ if !options.isolate => return Ok(()),
+        Ok(git) if git.head().is_some() => return Ok(()),
+        Ok(_) => "there is none yet: commit something first",
+        Err(_) => "this is no git repository: `git init` makes one, then commit something",
+    };
+    Err(WrongCall(format!(
+        "an isolated run works in a worktree, which git makes from a commit, and {next}; or run \
+         without --isolate (isolate: true in the settings)"
+    )))
+}
+
 /// A cap is a person's to raise: an agent that has used up its own could start a
 /// run with another.
 fn refuse_an_agent_that_raises_caps(
@@ -391,7 +416,7 @@ fn dry_run(
             .collect();
         let commands: BTreeMap<_, _> = commands.iter().copied().collect();
         print_json(
-            &json!({"spec": workspace.spec.name, "agents": agents, "jobs": workspace.scope.max_parallel, "commands": commands, "units": units}),
+            &json!({"spec": workspace.spec.name, "agents": agents, "jobs": workspace.scope.max_parallel, "isolate": options.isolate, "commands": commands, "units": units}),
         )?;
         return Ok(exit::OK);
     }
@@ -402,6 +427,9 @@ fn dry_run(
         workspace.scope.max_parallel,
         agents.join(", then ")
     )];
+    if options.isolate {
+        lines.push("tasks in sequence in a worktree, not in your tree (isolate)\n".to_owned());
+    }
     lines.extend(commands.iter().map(|(what, command)| format!("{what}: `{command}`\n")));
     for (number, (unit, rows)) in units.iter().enumerate() {
         let note = match unit {

@@ -16,10 +16,10 @@ use crate::files::FileError;
 
 /// The mode of a submodule's pointer, and of what is not there.
 const POINTER: &str = "160000";
-const NOTHING: &str = "000000";
+pub(super) const NOTHING: &str = "000000";
 /// The modes of files.
-const PLAIN: &str = "100644";
-const EXECUTABLE: &str = "100755";
+pub(super) const PLAIN: &str = "100644";
+pub(super) const EXECUTABLE: &str = "100755";
 
 /// What a commit came to.
 #[derive(Debug)]

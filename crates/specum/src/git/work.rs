@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 
 use super::{BOUNDS, Git, GitError, os, path, said, with_paths};
@@ -127,6 +128,18 @@ impl Git {
         reference: &str,
         message: &str,
     ) -> Result<String, GitError> {
+        let commit = self.commit_paths(base, paths, message)?;
+        self.point(reference, &commit)?;
+        Ok(commit)
+    }
+
+    /// The same without a reference, for as long as nobody collects garbage.
+    pub fn commit_paths(
+        &self,
+        base: Option<&str>,
+        paths: &[String],
+        message: &str,
+    ) -> Result<String, GitError> {
         let index = self.scratch_index()?;
         let index = index.path();
         self.write_in(index, &["read-tree", base.unwrap_or("--empty")], &[])?;
@@ -137,15 +150,17 @@ impl Git {
         let tree = self.write_in(index, &["write-tree"], &[])?;
         let mut args = vec!["commit-tree", &tree, "-m", message];
         args.extend(base.iter().flat_map(|base| ["-p", base]));
-        let commit = self.write_in(index, &args, &[])?;
-        self.point(reference, &commit)?;
-        Ok(commit)
+        self.write_in(index, &args, &[])
     }
 
     /// What HEAD and another commit come to together.
     pub fn merge(&self, commit: &str) -> Result<Merge, GitError> {
-        let args =
-            ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", commit];
+        self.merge_commits("HEAD", commit)
+    }
+
+    /// What two commits come to together.
+    pub(super) fn merge_commits(&self, one: &str, other: &str) -> Result<Merge, GitError> {
+        let args = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", one, other];
         let run = process::run(self.command(&args), &[], BOUNDS);
         let mut fields = path::listed(&run.stdout).into_iter();
         match (&run.ended, fields.next()) {
@@ -279,16 +294,25 @@ impl Git {
     fn write_in(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<String, GitError> {
         let mut command = self.command(args);
         command.env("GIT_INDEX_FILE", index.join("index"));
-        // Ours, and never pushed: it must not fail for want of a name.
-        for name in ["GIT_AUTHOR", "GIT_COMMITTER"] {
-            command.env(format!("{name}_NAME"), "specum");
-            command.env(format!("{name}_EMAIL"), "specum@localhost");
-        }
-        let run = process::run(command, input, BOUNDS);
-        if run.succeeded() {
-            Ok(String::from_utf8_lossy(&run.stdout).trim().to_owned())
-        } else {
-            Err(said(args, &run))
-        }
+        run_as_specum(command, args, input)
+    }
+}
+
+/// Runs a command that may make a commit of specum's own.
+pub(super) fn run_as_specum(
+    mut command: Command,
+    args: &[&str],
+    input: &[u8],
+) -> Result<String, GitError> {
+    // Ours, and never pushed: it must not fail for want of a name.
+    for name in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+        command.env(format!("{name}_NAME"), "specum");
+        command.env(format!("{name}_EMAIL"), "specum@localhost");
+    }
+    let run = process::run(command, input, BOUNDS);
+    if run.succeeded() {
+        Ok(String::from_utf8_lossy(&run.stdout).trim().to_owned())
+    } else {
+        Err(said(args, &run))
     }
 }

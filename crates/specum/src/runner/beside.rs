@@ -14,24 +14,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use specum_core::agent::{Report, Trouble};
-use specum_core::attempt::Attempt;
+use specum_core::attempt::{Attempt, ReadyWork};
+use specum_core::brief;
 use specum_core::digest::Digest;
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::verify::ProcessEnd;
+use specum_core::verify::{CheckRun, ProcessEnd};
 
 use super::executor::{AgentWork, Executor, WorkSite};
 use super::{RunError, recover};
-use crate::attempt::{self, AttemptError, By, Workspace};
+use crate::attempt::{self, AttemptError, By, Workspace, Worktree};
 use crate::files::{self, FileError};
-use crate::git::{Git, GitError, Merge};
+use crate::git::{Git, Merge};
 use crate::logs;
-use crate::names::ready_reference;
+use crate::names::{note_of, ready_reference, worktrees_dir};
 use crate::os;
 use crate::process;
 use crate::project::Spec;
-use crate::session;
 
 /// How long `worktree_setup` may take: it may install dependencies.
 const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -45,11 +45,6 @@ const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
 const MAX_PLACE: u64 = 64 * 1024;
 /// The variable that tells `worktree_setup` where the user's tree is.
 const PROJECT: &str = "SPECUM_PROJECT";
-
-/// Where the worktrees of a spec lie; `None` without a home.
-pub(super) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
-    Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
-}
 
 /// A spec whose folder was moved since a run of it was killed.
 pub(super) struct MovedProject {
@@ -77,13 +72,6 @@ pub(super) fn moved(spec: &Spec) -> Vec<MovedProject> {
             (!place.exists()).then_some(MovedProject { place, worktrees })
         })
         .collect()
-}
-
-/// The file that says whose worktrees lie in a folder.
-pub(super) fn note_of(worktrees: &Path) -> PathBuf {
-    let mut name = worktrees.as_os_str().to_owned();
-    name.push(".place");
-    PathBuf::from(name)
 }
 
 /// The name of the directory in which an attempt is worked.
@@ -141,9 +129,10 @@ fn content(path: &Path) -> Option<String> {
 }
 
 /// What became of a task beside the tree.
-enum Beside {
-    /// It has passed there, and this commit holds it.
-    Ready { report: Report, commit: String },
+pub(super) enum Beside {
+    /// It has passed there, and this commit holds it. The check is the one that it has
+    /// passed, unless that was in an earlier run.
+    Ready { report: Report, commit: String, check: Option<CheckRun> },
     /// It has its verdict; perhaps the run ends for it.
     Ended(Option<Outcome>),
     /// Everybody stops.
@@ -179,7 +168,11 @@ impl Executor<'_> {
                     // then nothing is put on top of it.
                     continue;
                 }
-                match ended.and_then(|ended| self.bring_in(opened, ended, began)) {
+                let took_in = ended.and_then(|ended| match self.options.isolate {
+                    true => self.take_in(opened, ended, began),
+                    false => self.bring_in(opened, ended, began),
+                });
+                match took_in {
                     Ok(None) => {}
                     Ok(Some(ends)) => outcome = outcome.take().or(Some(ends)),
                     Err(error) => failure = Some(error),
@@ -197,18 +190,18 @@ impl Executor<'_> {
         opened: &Attempt,
         began: Instant,
     ) -> Result<Beside, RunError> {
-        let ledger = self.workspace.store.ledger()?;
-        if let Some(ready) = ledger.ready(&opened.id) {
-            let report = Report { result: ready.result.clone(), ..Report::default() };
-            return Ok(Beside::Ready { report, commit: ready.commit.clone() });
+        if let Some(ready) = self.ready(opened)? {
+            return Ok(ready);
         }
         let Some(worktree) = self.prepare(opened)? else { return Ok(Beside::Stopped) };
-        let ended = self.work_in(&worktree, slot, opened, began);
+        let place =
+            WorkSite { slot, root: &worktree.root, at: brief::WorkPlace::Beside, shown: None };
+        let ended = self.work_in(&worktree, &place, opened, began);
         if self.stop.get().is_some() {
             // A run that is stopped keeps what it finds there.
             return ended;
         }
-        if ended.is_err() && worktree.is_there() {
+        if ended.is_err() && worktree.is_there(self.workspace)? {
             let kept = worktree
                 .changed(self.workspace)
                 .and_then(|changed| Ok(self.workspace.keep(&worktree.git, opened, &changed)?));
@@ -221,19 +214,41 @@ impl Executor<'_> {
         ended
     }
 
+    /// What has passed in a worktree in an earlier run.
+    pub(super) fn ready(&self, opened: &Attempt) -> Result<Option<Beside>, RunError> {
+        let ledger = self.workspace.store.ledger()?;
+        Ok(ledger.ready(&opened.id).map(|ReadyWork { result, commit }| {
+            let report = Report { result: result.to_owned(), ..Report::default() };
+            Beside::Ready { report, commit: commit.to_owned(), check: None }
+        }))
+    }
+
     /// A worktree for an attempt; none if everybody stops.
-    fn prepare(&self, opened: &Attempt) -> Result<Option<Worktree>, RunError> {
-        let worktree = Worktree::add(self.workspace, opened)?;
-        let Some(setup) = &self.options.worktree_setup else { return Ok(Some(worktree)) };
-        let project = (PROJECT, self.workspace.spec.root.as_os_str());
-        let run = process::shell_with(setup, &worktree.root, SETUP_LIMIT, &[project]);
+    fn prepare(&self, opened: &Attempt) -> Result<Option<PreparedWorktree>, RunError> {
+        let worktree =
+            PreparedWorktree::add(self.workspace, &worktree_name(opened), opened.base())?;
+        if self.options.worktree_setup.is_none() {
+            return Ok(Some(worktree));
+        }
+        if let Err(error) = self.set_up(&worktree) {
+            worktree.remove(self.workspace)?;
+            return Err(error);
+        }
         if self.stop.get().is_some() {
             return Ok(None);
         }
-        if run.ended == ProcessEnd::Code(0) {
-            return Ok(Some(worktree.once_prepared()?));
+        Ok(Some(worktree.once_prepared()?))
+    }
+
+    /// Runs `worktree_setup`, if there is one. It may have been ended because everybody
+    /// stops, which is no failure.
+    pub(super) fn set_up(&self, worktree: &PreparedWorktree) -> Result<(), RunError> {
+        let Some(setup) = &self.options.worktree_setup else { return Ok(()) };
+        let project = (PROJECT, self.workspace.spec.root.as_os_str());
+        let run = process::shell_with(setup, &worktree.root, SETUP_LIMIT, &[project]);
+        if run.ended == ProcessEnd::Code(0) || self.stop.get().is_some() {
+            return Ok(());
         }
-        worktree.remove(self.workspace)?;
         let output = String::from_utf8_lossy(&run.output).into_owned();
         let how = match run.ended {
             ProcessEnd::Code(code) => format!("code {code}"),
@@ -244,20 +259,19 @@ impl Executor<'_> {
         Err(RunError::Setup { how, output: line::tail(&output, 4096).to_owned() })
     }
 
-    fn work_in(
+    pub(super) fn work_in(
         &self,
-        worktree: &Worktree,
-        slot: usize,
+        worktree: &PreparedWorktree,
+        place: &WorkSite<'_>,
         opened: &Attempt,
         began: Instant,
     ) -> Result<Beside, RunError> {
-        let place = WorkSite { slot, root: &worktree.root, beside: true, shown: None };
-        let (report, failed) = match self.run_agent(opened, &place)? {
+        let (report, failed) = match self.run_agent(opened, place)? {
             AgentWork::Answered(report) => (report, None),
             AgentWork::Stopped => return Ok(Beside::Stopped),
             AgentWork::Failed(report, trouble, outcome) => (report, Some((trouble, outcome))),
         };
-        if !worktree.is_there() {
+        if !worktree.is_there(self.workspace)? {
             // Not asked git about: it would look for another repository above.
             let gone = Trouble::Crash("it has deleted the worktree it was given".into());
             let (trouble, outcome) = failed.unwrap_or((gone, None));
@@ -296,13 +310,13 @@ impl Executor<'_> {
         // Ahead of the record that lets the worktree go.
         worktree.bring_notes(self.workspace, opened)?;
         let commit = self.keep_work(worktree, opened, &report, &changed)?;
-        Ok(Beside::Ready { report, commit })
+        Ok(Beside::Ready { report, commit, check: Some(tried.check) })
     }
 
     /// Keeps what has passed until it is in.
     fn keep_work(
         &self,
-        worktree: &Worktree,
+        worktree: &PreparedWorktree,
         opened: &Attempt,
         report: &Report,
         changed: &[String],
@@ -311,13 +325,22 @@ impl Executor<'_> {
         let message = format!("{} {}", spec.name, opened.key.id);
         let reference = ready_reference(spec, &opened.key.id);
         let commit = worktree.git.keep(Some(&worktree.base), changed, &reference, &message)?;
-        self.workspace.record(opened, |task| Entry::Ready {
+        self.record_ready(opened, report, &commit)?;
+        Ok(commit)
+    }
+
+    pub(super) fn record_ready(
+        &self,
+        opened: &Attempt,
+        report: &Report,
+        commit: &str,
+    ) -> Result<(), RunError> {
+        Ok(self.workspace.record(opened, |task| Entry::Ready {
             task,
             attempt: opened.number,
             result: line::tail(&report.result, 64 * 1024).to_owned(),
-            commit: commit.clone(),
-        })?;
-        Ok(commit)
+            commit: commit.to_owned(),
+        })?)
     }
 
     /// Puts the work of one task on top of the others'.
@@ -328,7 +351,7 @@ impl Executor<'_> {
         began: Instant,
     ) -> Result<Option<Outcome>, RunError> {
         let (report, commit) = match ended {
-            Beside::Ready { report, commit } => (report, commit),
+            Beside::Ready { report, commit, .. } => (report, commit),
             Beside::Ended(outcome) => return Ok(outcome),
             Beside::Stopped => return Ok(self.stop.get()),
         };
@@ -392,7 +415,7 @@ impl Executor<'_> {
         Ok(None)
     }
 
-    fn set_aside(
+    pub(super) fn set_aside(
         &self,
         opened: &Attempt,
         reason: String,
@@ -408,46 +431,33 @@ impl Executor<'_> {
 }
 
 /// A worktree with what it was made from.
-struct Worktree {
-    git: Git,
+pub(super) struct PreparedWorktree {
+    pub(super) git: Git,
     /// The project's root in it.
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// The commit it was made from.
-    base: String,
+    pub(super) base: String,
     /// What its preparation left uncommitted, which is nobody's work as long as it
     /// stays as it is.
     prepared: Vec<(String, Option<String>)>,
 }
 
-impl Worktree {
-    fn add(workspace: &Workspace, opened: &Attempt) -> Result<Worktree, RunError> {
-        let spec = &workspace.spec;
-        let git = workspace.repository()?;
-        let no_home = || GitError::Said {
-            command: "worktree".into(),
-            message: "neither XDG_STATE_HOME nor HOME is set".into(),
-        };
-        let dir = worktrees_dir(spec).ok_or_else(no_home)?;
-        let path = dir.join(worktree_name(opened));
-        if path.exists() {
-            git.remove_worktree(&path)?;
-        }
-        fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
-        files::write(&note_of(&dir), spec.dir.as_os_str().as_encoded_bytes())?;
-        let no_base = || GitError::Said {
-            command: "worktree".into(),
-            message: "there is no commit yet to make one from; commit something first".into(),
-        };
-        let base = opened.base().ok_or_else(no_base)?.to_owned();
-        let git = git.add_worktree(&path, &base)?;
-        let below = spec.root.strip_prefix(&workspace.repository()?.root).unwrap_or(Path::new(""));
-        let tree = Worktree { root: path.join(below), git, base, prepared: Vec::new() };
-        tree.copy_plan(spec)?;
+impl PreparedWorktree {
+    /// Makes one from a commit, with a copy of the plan.
+    pub(super) fn add(
+        workspace: &Workspace,
+        name: &str,
+        base: Option<&str>,
+    ) -> Result<PreparedWorktree, RunError> {
+        let Worktree { git, root } = workspace.add_worktree(name, base)?;
+        let base = base.unwrap_or_default().to_owned();
+        let tree = PreparedWorktree { root, git, base, prepared: Vec::new() };
+        tree.copy_plan(&workspace.spec)?;
         Ok(tree)
     }
 
     /// The plan as it stands, which need not be committed.
-    fn copy_plan(&self, spec: &Spec) -> Result<(), RunError> {
+    pub(super) fn copy_plan(&self, spec: &Spec) -> Result<(), RunError> {
         let Ok(below) = spec.dir.strip_prefix(&spec.root) else { return Ok(()) };
         let target = self.root.join(below);
         fs::create_dir_all(&target).map_err(|error| FileError::new("create", &target, error))?;
@@ -463,7 +473,8 @@ impl Worktree {
         Ok(())
     }
 
-    fn once_prepared(mut self) -> Result<Worktree, RunError> {
+    /// Remembers what is changed in it before anybody works there.
+    pub(super) fn once_prepared(mut self) -> Result<PreparedWorktree, RunError> {
         let changed = self.git.changed()?.into_iter();
         let with_content = |path: String| {
             let content = content(&self.git.file(&path));
@@ -473,12 +484,13 @@ impl Worktree {
         Ok(self)
     }
 
-    fn is_there(&self) -> bool {
-        is_worktree(&self.git.root)
+    /// Whether it is still there, and nothing else in its place.
+    pub(super) fn is_there(&self, workspace: &Workspace) -> Result<bool, RunError> {
+        Ok(workspace.repository()?.has_worktree(&self.git.root))
     }
 
     /// What was changed in it, but for what its preparation has left.
-    fn changed(&self, workspace: &Workspace) -> Result<Vec<String>, RunError> {
+    pub(super) fn changed(&self, workspace: &Workspace) -> Result<Vec<String>, RunError> {
         let mut changed = changed_in(&self.git, &self.base, workspace)?;
         changed.retain(|path| {
             let before = self.prepared.iter().find(|(prepared, _)| prepared == path);
@@ -495,7 +507,7 @@ impl Worktree {
         Ok(())
     }
 
-    fn remove(&self, workspace: &Workspace) -> Result<(), RunError> {
+    pub(super) fn remove(&self, workspace: &Workspace) -> Result<(), RunError> {
         Ok(workspace.repository()?.remove_worktree(&self.git.root)?)
     }
 }

@@ -20,6 +20,7 @@ use specum_core::tasks;
 use specum_core::verify::{ProcessEnd, Role};
 
 use super::beside::changed_in;
+use super::isolate::WarmTree;
 use super::{AfterExit, AgentExit, Launch, Message, Options, RunError, Stop, millis_since};
 use crate::attempt::{self, AttemptError, By, Judgement, Workspace};
 use crate::files::FileError;
@@ -42,6 +43,8 @@ pub(super) struct Executor<'a> {
     pub(super) stop: &'a Stop,
     /// What git would start when the last agent had ended.
     pub(super) programs: &'a Mutex<Programs>,
+    /// The worktree of an isolated run, once it is made.
+    pub(super) isolated: &'a Mutex<Option<WarmTree>>,
 }
 
 /// What became of the agent of one attempt.
@@ -59,8 +62,8 @@ pub(super) struct WorkSite<'p> {
     pub(super) slot: Slot,
     /// The project's root there.
     pub(super) root: &'p Path,
-    /// Whether it is a worktree beside the user's tree.
-    pub(super) beside: bool,
+    /// What kind of place that is.
+    pub(super) at: brief::WorkPlace,
     /// What specum's own check has shown, for whoever is to fix it.
     pub(super) shown: Option<(String, String)>,
 }
@@ -91,7 +94,10 @@ impl Executor<'_> {
             let at_once = opened.len().min(self.workspace.scope.max_parallel);
             let ended = match &opened[..at_once] {
                 [alone] if alone.base().is_none() || !self.workspace.in_batch()? => {
-                    self.work_alone(alone)
+                    match self.options.isolate || self.workspace.waits_in_worktree(alone)? {
+                        true => self.work_isolated(alone),
+                        false => self.work_alone(alone),
+                    }
                 }
                 group => self.work_group(group),
             };
@@ -106,6 +112,9 @@ impl Executor<'_> {
                         return Err(RunError::Forgotten(id));
                     }
                     lost = Some(id);
+                }
+                Err(RunError::Attempt(error @ AttemptError::InTheWay { .. })) => {
+                    return self.pause(error.to_string());
                 }
                 Err(RunError::Attempt(AttemptError::NotYours(_))) => return Ok(Outcome::TakenOver),
                 Err(RunError::Attempt(AttemptError::NoLoop(_))) => return Ok(Outcome::Cancelled),
@@ -127,17 +136,17 @@ impl Executor<'_> {
             }
         }
         let root = &self.workspace.spec.root;
-        let report =
-            match self.run_agent(opened, &WorkSite { slot: 0, root, beside: false, shown })? {
-                AgentWork::Answered(report) => report,
-                AgentWork::Stopped => return Ok(self.stop.get()),
-                AgentWork::Failed(report, trouble, outcome) => {
-                    let left = self.workspace.changed_now(opened)?;
-                    let judged = self.workspace.give_up_on(opened, &trouble, left)?;
-                    self.tell_verdict(&judged, began, &report);
-                    return Ok(outcome);
-                }
-            };
+        let place = WorkSite { slot: 0, root, at: brief::WorkPlace::Alone, shown };
+        let report = match self.run_agent(opened, &place)? {
+            AgentWork::Answered(report) => report,
+            AgentWork::Stopped => return Ok(self.stop.get()),
+            AgentWork::Failed(report, trouble, outcome) => {
+                let left = self.workspace.changed_now(opened)?;
+                let judged = self.workspace.give_up_on(opened, &trouble, left)?;
+                self.tell_verdict(&judged, began, &report);
+                return Ok(outcome);
+            }
+        };
         self.tell_check(opened, false);
         let found = self.workspace.examine(opened, &report.result, None)?;
         if let Some(outcome) = self.stop.get() {
@@ -212,12 +221,13 @@ impl Executor<'_> {
             FileError::new("create a log in", &dir, error)
         })?;
         let command = self.command(opened, place, agent)?;
-        let (name, beside) = (agent.name().to_owned(), place.beside);
+        let (name, at) = (agent.name().to_owned(), place.at);
         self.workspace.record(opened, |task| Entry::Launched {
             task,
             attempt,
             agent: name,
-            beside,
+            beside: at != brief::WorkPlace::Alone,
+            isolated: at == brief::WorkPlace::Isolated,
         })?;
         self.tell(RunEvent::AttemptStarted {
             task,
@@ -265,15 +275,19 @@ impl Executor<'_> {
             return Ok(());
         }
         self.workspace.record(opened, |task| Entry::GitChanged { task, before, after, what })?;
-        let why = format!("{text}. Look at it; `specum accept git` takes it");
-        self.workspace.pause(&why)?;
-        self.tell(RunEvent::Warning { text: why });
-        self.stop.set(Outcome::Paused);
+        self.stop.set(self.pause(format!("{text}. Look at it; `specum accept git` takes it"))?);
         Ok(())
     }
 
+    /// Lets the loop wait for a person, and says why.
+    pub(super) fn pause(&self, why: String) -> Result<Outcome, RunError> {
+        self.workspace.pause(&why)?;
+        self.tell(RunEvent::Warning { text: why });
+        Ok(Outcome::Paused)
+    }
+
     fn has_changes(&self, opened: &Attempt, place: &WorkSite<'_>) -> Result<bool, RunError> {
-        if !place.beside {
+        if place.at == brief::WorkPlace::Alone {
             return Ok(!self.workspace.changed_now(opened)?.is_empty());
         }
         let git = Git { root: place.root.to_owned() };
@@ -288,8 +302,7 @@ impl Executor<'_> {
         place: &WorkSite<'_>,
         agent: &dyn Agent,
     ) -> Result<(Command, Vec<u8>), RunError> {
-        let at = if place.beside { brief::WorkPlace::Beside } else { brief::WorkPlace::Alone };
-        let brief = self.workspace.brief_at(opened, at, place.root, place.shown.as_ref())?;
+        let brief = self.workspace.brief_at(opened, place.at, place.root, place.shown.as_ref())?;
         let script = opened.fields().script;
         let call = agent.call(&Order {
             brief: &brief,

@@ -10,15 +10,15 @@ use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::attempt::{Attempt, LaunchPlace};
 use specum_core::journal::Entry;
 
-use super::beside::{
-    MovedProject, changed_in, is_worktree, moved, note_of, worktree_name, worktrees_dir,
-};
+use super::beside::{MovedProject, changed_in, is_worktree, moved, worktree_name};
 use super::{RunError, pulse};
-use crate::attempt::Workspace;
+use crate::attempt::{AttemptError, Workspace};
 use crate::files::{self, FileError};
 use crate::git::{self, Git};
 use crate::logs;
-use crate::names::{kept_references, ready_reference, ready_references};
+use crate::names::{
+    ISOLATED, kept_references, note_of, ready_reference, ready_references, worktrees_dir,
+};
 use crate::process;
 
 /// Puts away whatever is under way. `until` is the time until which the run that
@@ -28,7 +28,11 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
     if let Ok(git) = &workspace.git {
         git.clear_locks()?;
     }
-    workspace.complete_commits()?;
+    // What waits for a person does not keep anything else from being put away.
+    let waits = match workspace.complete_commits() {
+        Err(error @ AttemptError::InTheWay { .. }) => Err(error),
+        completed => Ok(completed?),
+    };
     charge_lost(workspace)?;
     workspace.take_back_ticks()?;
     workspace.store.lock()?.remove_temporaries()?;
@@ -44,7 +48,8 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
         let (task, attempt) = (opened.key, opened.number);
         workspace.store.lock()?.record_of(&opened.id, Entry::Cleared { task, attempt })?;
     }
-    forget_work_that_is_in(workspace, git)
+    forget_work_that_is_in(workspace, git)?;
+    Ok(waits?)
 }
 
 /// Ends what is left of agents and checks, and waits for git.
@@ -146,10 +151,13 @@ fn put_away_below(
 ) -> Result<(), RunError> {
     for worktree in git.worktrees_below(dir)? {
         let name = worktree.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let opened = unsettled
-            .iter()
-            .map(|(opened, _)| opened)
-            .find(|opened| name.as_ref() == Some(&worktree_name(opened)));
+        let is_worked_here = |(opened, place): &&(Attempt, LaunchPlace)| match place {
+            LaunchPlace::Isolated => name.as_deref() == Some(ISOLATED),
+            LaunchPlace::InTree | LaunchPlace::Worktree => {
+                name.as_ref() == Some(&worktree_name(opened))
+            }
+        };
+        let opened = unsettled.iter().find(is_worked_here).map(|(opened, _)| opened);
         // What has passed there is kept already. One that git was only about to
         // make has nothing in it, and git does not look into it.
         let there = Git { root: worktree.path.clone() };

@@ -19,6 +19,9 @@ mod ground;
 /// Worktrees, and their way into the tree.
 mod groups;
 
+/// Beside a person who works in their tree.
+mod isolate;
+
 /// Who else wants the spec.
 mod owner;
 

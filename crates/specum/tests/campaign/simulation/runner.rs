@@ -216,8 +216,13 @@ impl World {
         let (key, attempt) = (self.disk.ledger.key_now(opened), opened.number);
         let beside = runner.jobs.len() > 1;
         let name = runner.team[agent];
-        let launched = Entry::Launched { task: key.clone(), attempt, agent: name.into(), beside };
-        let written = self.record(launched);
+        let written = self.record(Entry::Launched {
+            task: key.clone(),
+            attempt,
+            agent: name.into(),
+            beside,
+            isolated: false,
+        });
         if took_effect(&written) {
             self.truth.tasks.at_work.insert(soul_of(&key));
         }

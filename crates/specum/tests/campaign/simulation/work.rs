@@ -475,6 +475,7 @@ impl World {
                 unticked: Vec::new(),
                 output,
                 millis: 1,
+                isolated: None,
             },
             AttemptResult::SetAside => Entry::SetAside { task, attempt, reasons, output },
             AttemptResult::Waits => {
