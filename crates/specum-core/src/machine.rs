@@ -172,6 +172,7 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
             StateFate::Deleted
         }
         Event::Complete => StateFate::Aligned,
+        Event::Cancel => StateFate::Deleted,
     };
     match ends {
         StateFate::Aligned => {

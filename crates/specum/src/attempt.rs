@@ -38,7 +38,7 @@ pub use self::abandon::Trial;
 use self::digests::Digests;
 pub use self::error::AttemptError;
 pub use self::judge::{By, Examination, Judgement};
-pub use self::open::{Announcement, NextWork};
+pub use self::open::NextWork;
 pub(crate) use self::review::{checks_on_record, review, take_back};
 pub use self::review::{told, without_ticks};
 pub use self::worktree::{Renewed, Worktree};
@@ -184,16 +184,7 @@ impl Workspace {
     /// Judges the attempts that have reported and wait for their verdict: once
     /// the last of a batch has, or when the judge before was cut off.
     pub fn judge_reported(&self, by: By<'_>) -> Result<Vec<Judgement>, AttemptError> {
-        let mut judged = Vec::new();
-        for (opened, result) in self.reports()? {
-            match self.judge(&opened, &result, by) {
-                Ok(verdict) => judged.push(verdict),
-                // Another judge was faster with this one.
-                Err(AttemptError::NotOpen(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(judged)
+        self.judge_each(self.reports()?, by)
     }
 
     /// Judges the attempts that have reported, although others of their batch
@@ -202,11 +193,22 @@ impl Workspace {
         let view = self.view_on_record()?;
         let Some(state) = &view.state else { return Ok(Vec::new()) };
         let ledger = self.store.ledger()?;
-        let running = running(state, &view.file(), &ledger);
+        let running = running(state, &view.file(), &ledger).into_iter();
+        let reported = |opened: Attempt| {
+            let result = ledger.reported(&opened.id)?.to_owned();
+            Some((opened, result))
+        };
+        self.judge_each(running.filter_map(reported).collect(), by)
+    }
+
+    fn judge_each(
+        &self,
+        reports: Vec<(Attempt, String)>,
+        by: By<'_>,
+    ) -> Result<Vec<Judgement>, AttemptError> {
         let mut judged = Vec::new();
-        for opened in running {
-            let Some(result) = ledger.reported(&opened.id) else { continue };
-            match self.judge(&opened, result, by) {
+        for (opened, result) in reports {
+            match self.judge(&opened, &result, by) {
                 Ok(verdict) => judged.push(verdict),
                 // Another judge was faster with this one.
                 Err(AttemptError::NotOpen(_)) => {}

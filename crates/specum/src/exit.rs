@@ -1,25 +1,66 @@
 //! What the exit codes of `specum` mean. Scripts may rely on them.
 
-/// It worked.
-pub const OK: u8 = 0;
-/// It did not work, or `specum check` found errors.
-pub const FAILED: u8 = 1;
-/// The command line is wrong, or a name fits several specs.
-pub const USAGE: u8 = 2;
-/// There is no such project, spec or task.
-pub const NOT_FOUND: u8 = 3;
-/// A file is corrupt, or of a newer format than this version writes.
-pub const UNUSABLE: u8 = 4;
-/// Another process holds the spec.
-pub const BUSY: u8 = 5;
-/// A person interrupted it by Ctrl-C; other signals have [codes of their
-/// own](interrupted_by).
-pub const INTERRUPTED: u8 = 130;
-/// The loop stopped before its end: paused, blocked or out of attempts.
-pub const STOPPED: u8 = 6;
+use std::process::ExitCode;
 
-/// A signal has ended it: what a shell says of a program that the signal has
-/// killed, 143 for SIGTERM, 129 for SIGHUP.
-pub fn interrupted_by(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(INTERRUPTED)
+use crate::ops::ErrorKind;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It worked.
+    Done,
+    /// It did not work, or `specum check` found errors.
+    Failed,
+    /// The command line is wrong, or a name fits several specs.
+    Usage,
+    /// There is no such project, spec or task.
+    NotFound,
+    /// A file is corrupt, or of a newer format than this version writes.
+    Unusable,
+    /// Another process holds the spec.
+    Busy,
+    /// The loop stopped before its end: paused, blocked or out of attempts.
+    Stopped,
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl Exit {
+    /// Ctrl-C, for when the signal is not known.
+    pub const INTERRUPTED: Exit = Exit::Signal(2);
+
+    /// The number that a script sees. For a signal it is what a shell reports of a
+    /// program that the signal has killed: 130 for Ctrl-C, 143 for SIGTERM, 129 for
+    /// SIGHUP.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::NotFound => 3,
+            Exit::Unusable => 4,
+            Exit::Busy => 5,
+            Exit::Stopped => 6,
+            Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(130),
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Exit {
+        match kind {
+            ErrorKind::Failed | ErrorKind::PersonNeeded => Exit::Failed,
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::NotFound => Exit::NotFound,
+            ErrorKind::Unusable => Exit::Unusable,
+            ErrorKind::Busy => Exit::Busy,
+            ErrorKind::Stopped => Exit::Stopped,
+        }
+    }
 }

@@ -14,7 +14,6 @@ mod turn;
 
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -22,8 +21,8 @@ use serde_json::json;
 use specum_core::completion;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::{Host, Input};
-use specum_core::journal::{Changes, Entry, StateChange};
-use specum_core::machine;
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, SpecName};
@@ -34,8 +33,10 @@ use specum_core::tasks::{TaskEdit, TaskText};
 use crate::attempt::{review, take_back};
 use crate::claude_config;
 use crate::clock;
+use crate::exit::Exit;
 use crate::files;
 use crate::git::Git;
+use crate::ops::noted_spec;
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec, SpecError};
@@ -59,7 +60,7 @@ pub const EVENTS: [&str; 9] = [
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
 /// Answers one event.
-pub fn run(event: &str) -> ExitCode {
+pub fn run(event: &str) -> Exit {
     let answer: fn(&Input) -> Option<String> = match event {
         "stop" => stop,
         "session-start" => session_start,
@@ -73,7 +74,7 @@ pub fn run(event: &str) -> ExitCode {
         unknown => {
             log(&format!("unknown hook `{unknown}`; the hooks are {}", EVENTS.join(", ")));
             // Not 2: hosts take that for "do not stop".
-            return ExitCode::FAILURE;
+            return Exit::Failed;
         }
     };
     if event != "stop" {
@@ -85,7 +86,7 @@ pub fn run(event: &str) -> ExitCode {
         // A host that has closed the pipe does not want to know.
         let _ = io::stdout().lock().write_all(output.as_bytes());
     }
-    ExitCode::SUCCESS
+    Exit::Done
 }
 
 /// Standard input to its end, so that the host is not left with a broken pipe;
@@ -157,18 +158,6 @@ fn lookup(input: &Input) -> Lookup {
             },
         },
     }
-}
-
-/// The spec that a session has asked for work of, unless somebody else works on
-/// it by now.
-pub(crate) fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
-    let note = Note::of(session_id)?;
-    let project = Project::at(note.root);
-    let spec = project.settings.enabled.then(|| project.spec_in(&note.spec))?.ok()?;
-    let store = Store::of(&spec);
-    let state = store.read_state().and_then(Result::ok);
-    let holder = owner::holder(&store, state.as_ref(), Asker::Session(session_id));
-    holder.other().is_none().then_some((project, spec))
 }
 
 /// `stop`: may the agent stop?
@@ -526,15 +515,13 @@ fn release_in_state(store: &Store, session_id: &str) {
         // From now on a tick is a person's; what stands unproved is nobody's.
         let mut reviewed = review(store, &locked, locked.read()?)?;
         take_back(&locked, &mut reviewed)?;
-        let Some(mut state) = reviewed.view.state else { return Ok(()) };
+        let Some(state) = &reviewed.view.state else { return Ok(()) };
         // Somebody else may have taken it since.
         if !state.owner.as_ref().is_some_and(|owner| owner.is_session(session_id)) {
             return Ok(());
         }
-        state.owner = None;
-        let changes =
-            Changes { state: StateChange::Write(state.to_object()), ..Changes::default() };
-        locked.write(Entry::Released { session: session_id.to_owned() }, changes)
+        let step = machine::step(state, &reviewed.view.file(), Event::Release { millis: 0 });
+        locked.write_step(Entry::Released { session: session_id.to_owned() }, &step)
     };
     if let Err(error) = release() {
         log(&error.to_string());

@@ -8,6 +8,7 @@
 //!   only one that starts `git`;
 //! - [`owner`] says who holds a spec, [`person`] whether a command is a person's;
 //! - [`attempt`] opens an attempt at a task and judges its result;
+//! - [`ops`] does what can be asked for and gives typed answers;
 //! - [`hook`] answers a host, [`commands`] a person; [`session`] carries what a
 //!   slash command was given from the one to the other;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
@@ -26,6 +27,7 @@ pub mod git;
 pub mod hook;
 pub mod logs;
 mod names;
+pub mod ops;
 pub mod owner;
 pub mod person;
 pub mod plugin;

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         && event != "--help"
         && event != "-h"
     {
-        return specum::hook::run(&event.to_string_lossy());
+        return specum::hook::run(&event.to_string_lossy()).into();
     }
     specum::commands::run()
 }

@@ -8,6 +8,7 @@
 
 mod backup;
 mod lock;
+mod marker;
 mod records;
 mod transaction;
 
@@ -28,6 +29,7 @@ use thiserror::Error;
 
 use self::backup::Backup;
 pub use self::lock::{Lock, lock_now};
+pub use self::marker::{make_active, move_to_trash};
 use self::records::Records;
 pub use self::transaction::Locked;
 use crate::clock;

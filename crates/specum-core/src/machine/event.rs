@@ -74,7 +74,7 @@ pub enum Event {
     },
     /// Somebody works on the spec from now on.
     Hold(Owner),
-    /// The run that worked the spec has ended.
+    /// The run or the session that worked the spec has ended.
     Release {
         /// Time worked since the last charge.
         millis: u64,
@@ -91,6 +91,8 @@ pub enum Event {
     EndBatch,
     /// Nothing is left to do.
     Complete,
+    /// A person ends the loop, whatever is open.
+    Cancel,
 }
 
 /// How a loop is to be started. What is not said stays as it is.

@@ -185,6 +185,25 @@ fn completion_is_refused_while_a_box_is_open() {
 }
 
 #[test]
+fn cancelling_deletes_the_state_and_nothing_else() {
+    let mut world = World::new(THREE);
+    world.happen(Event::Open(vec![0]));
+    let step = step(&world.state, &TaskFile::scan(&world.text), Event::Cancel);
+    assert_eq!(step, Step { state: None, effects: Vec::new() });
+}
+
+#[test]
+fn whoever_releases_a_loop_changes_nothing_but_its_owner() {
+    let mut world = World::new(THREE);
+    let before = world.state.clone();
+    let owner = Owner::Session { session_id: "a".into(), process: None, seen: None };
+    world.happen(Event::Hold(owner));
+    assert_ne!(world.state, before);
+    world.happen(Event::Release { millis: 0 });
+    assert_eq!(world.state, before);
+}
+
+#[test]
 fn without_recovery_the_last_failure_blocks_and_a_person_may_resume() {
     let mut world = World::new(THREE);
     world.state.max_task_iterations = 2;

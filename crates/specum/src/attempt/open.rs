@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 
 use specum_core::attempt::{Attempt, AttemptId, Ledger};
 use specum_core::brief::{self, Brief};
-use specum_core::completion;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Due, Event};
 use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
-use specum_core::prompt::{self, DueTask, SpecName};
+use specum_core::prompt::SpecName;
 use specum_core::state::{Driver, State, TaskResult};
-use specum_core::summary::Summary;
 use specum_core::tasks::TaskFile;
 use specum_core::verify::Role;
 
@@ -29,15 +27,6 @@ use crate::store::Locked;
 
 /// How long a look at the work tree counts as one of this moment.
 const THIS_MOMENT: Duration = Duration::from_millis(100);
-
-/// What a coordinator is told about what is next.
-#[derive(Debug)]
-pub struct Announcement {
-    /// In words.
-    pub text: String,
-    /// Whether nothing is left.
-    pub is_complete: bool,
-}
 
 /// The next piece of work, opened.
 #[derive(Debug)]
@@ -183,89 +172,6 @@ impl Workspace {
     fn remembered(&self) -> Option<Status> {
         let kept = self.after_commit.lock().expect("no holder panics").take();
         kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
-    }
-
-    /// Opens what is due and tells a coordinator what to call.
-    pub fn announce(&self) -> Result<Announcement, AttemptError> {
-        let next = self.open()?;
-        let is_complete = matches!(next, NextWork::Complete);
-        Ok(Announcement { text: self.announced(&next)?, is_complete })
-    }
-
-    /// What a coordinator is told of the next piece of work. What has ended and
-    /// waits for its neighbours is not called again.
-    pub fn announced(&self, next: &NextWork) -> Result<String, AttemptError> {
-        Ok(match next {
-            NextWork::Work(attempts) => {
-                let ledger = self.store.ledger()?;
-                let in_batch = self.in_batch()?;
-                let due: Vec<DueTask<'_>> = attempts
-                    .iter()
-                    .filter(|opened| !in_batch || ledger.reported(&opened.id).is_none())
-                    .map(|opened| DueTask {
-                        id: opened.key.id.clone(),
-                        title: &opened.key.title,
-                        role: opened.role,
-                        attempt: opened.number,
-                    })
-                    .collect();
-                prompt::due(&due)
-            }
-            NextWork::Complete => {
-                let (done, word) = (self.all_done(), self.last_word()?);
-                format!("{done} Say {word} alone on a line, and stop.\n")
-            }
-            NextWork::Wait(due) => {
-                // The Ralph Loop would send its session back in vain.
-                ralph_loop::end(&self.spec)?;
-                format!("{}\nTell the person, and stop.\n", prompt::waiting(due))
-            }
-        })
-    }
-
-    /// What became of a loop that is complete, in a line or two for a person.
-    pub fn completion(&self) -> Result<String, AttemptError> {
-        let tasks = self.store.read_tasks()?.unwrap_or_default();
-        let summary = Summary::of(&self.store.read_journal()?, &tasks.file());
-        let unchecked = summary.unverified.len() + summary.by_person.len();
-        let unchecked = match unchecked {
-            0 => String::new(),
-            1 => "; 1 was not checked".to_owned(),
-            count => format!("; {count} were not checked"),
-        };
-        let commits = match (&self.git, summary.commits) {
-            (Err(_), _) => "nothing is committed, because there is no repository".to_owned(),
-            (Ok(_), 1) => "1 commit".to_owned(),
-            (Ok(_), commits) => format!("{commits} commits"),
-        };
-        Ok(format!(
-            "{} is complete: {} of {} tasks are done{unchecked}. {} attempts, {commits}. `specum \
-             log` tells the whole story.",
-            self.spec.name, summary.done, summary.total, summary.attempts
-        ))
-    }
-
-    /// That every box is ticked, and what a person may not expect then.
-    pub fn all_done(&self) -> String {
-        let commits = match &self.git {
-            Ok(_) => "",
-            Err(_) => " Nothing is committed: this is no git repository.",
-        };
-        format!("{}{commits}", prompt::ALL_DONE)
-    }
-
-    /// What a session says when every box is ticked: the Ralph Loop waits for a
-    /// promise.
-    pub fn last_word(&self) -> Result<&'static str, AttemptError> {
-        let journal = self.store.read_journal()?;
-        let is_promise = journal.iter().rev().find_map(|record| match record.entry {
-            Entry::Completed { promise, .. } => Some(promise),
-            _ => None,
-        });
-        Ok(match is_promise {
-            Some(true) => completion::PROMISE,
-            Some(false) | None => completion::ALL_TASKS_COMPLETE,
-        })
     }
 
     /// What an executor of a session is to read.

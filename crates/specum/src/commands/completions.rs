@@ -2,7 +2,8 @@ use std::io::{self, Write};
 
 use clap_complete::Shell;
 
-use crate::exit;
+use super::Answered;
+use crate::exit::Exit;
 
 /// Print the completions for a shell
 ///
@@ -15,10 +16,10 @@ pub(super) struct Args {
     shell: Shell,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args) -> Answered {
     // clap_complete panics when it cannot write; a vector takes everything.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::definition(), "specum", &mut script);
     io::stdout().lock().write_all(&script)?;
-    Ok(exit::OK)
+    Ok(Exit::Done)
 }

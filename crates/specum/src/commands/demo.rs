@@ -1,18 +1,17 @@
 use std::fs;
-use std::io::{IsTerminal, stdout};
+use std::io::{self, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use specum_core::agent;
 use specum_core::event::Outcome;
 use specum_core::machine::Start;
 use specum_core::run::Patience;
-use specum_core::summary::Summary;
 
-use super::print;
+use super::{Answered, print};
 use crate::attempt::Workspace;
-use crate::exit;
+use crate::exit::Exit;
 use crate::git::Git;
+use crate::ops::{self, OpError};
 use crate::process;
 use crate::project::Project;
 use crate::report;
@@ -50,21 +49,21 @@ Your own plan:
   specum run <name> --dry-run       shows what would be worked, and by whom
   specum run <name>                 works it to its end";
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let place = tempfile::Builder::new().prefix("specum-demo-").tempdir()?;
+pub(super) fn run(args: &Args) -> Answered {
+    let place = tempfile::Builder::new().prefix("specum-demo-").tempdir().map_err(unprepared())?;
     process::remove_when_interrupted(place.path());
-    let root = fs::canonicalize(place.path())?;
-    let workspace = prepare(&root).context("cannot prepare the demo")?;
+    let root = fs::canonicalize(place.path()).map_err(unprepared())?;
+    let workspace = prepare(&root)?;
     print(INTRODUCTION)?;
     let outcome = work(&workspace);
     // The repository goes, and so does what was kept of it elsewhere.
     runner::forget(&workspace.spec);
     let outcome = outcome?;
     if outcome == Outcome::Interrupted {
-        return Ok(super::run::code(&outcome));
+        return Ok(super::run::exit(&outcome));
     }
     print("\nWhat is in the repository now:\n")?;
-    for commit in Git::open(&root)?.history()?.lines() {
+    for commit in history(&root)?.lines() {
         print(format!("  {commit}"))?;
     }
     let menu = fs::read_to_string(root.join("menu.txt"))?;
@@ -73,23 +72,31 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print(format!("\nKept: {}", place.keep().display()))?;
     }
     print(NEXT_STEPS)?;
-    Ok(exit::OK)
+    Ok(Exit::Done)
 }
 
-fn prepare(root: &Path) -> anyhow::Result<Workspace> {
+fn unprepared() -> impl FnOnce(io::Error) -> OpError {
+    OpError::io("cannot prepare the demo")
+}
+
+fn history(root: &Path) -> Result<String, OpError> {
+    Ok(Git::open(root)?.history()?)
+}
+
+fn prepare(root: &Path) -> Result<Workspace, OpError> {
     let spec: PathBuf = root.join("specs/demo");
-    fs::create_dir_all(&spec)?;
+    fs::create_dir_all(&spec).map_err(unprepared())?;
     let pace = if stdout().is_terminal() { PACE } else { "0" };
-    fs::write(spec.join("tasks.md"), PLAN.replace("PACE", pace))?;
+    fs::write(spec.join("tasks.md"), PLAN.replace("PACE", pace)).map_err(unprepared())?;
     let git = Git::init(root)?;
     git.configure_identity("specum demo", "demo@specum.invalid")?;
     git.commit(&["specs/demo/tasks.md".into()], "plan: a small café")?;
-    let project = Project::find(root, None).context("the demo has a specs folder")?;
+    let project = Project::at(root.to_owned());
     let spec = project.spec("demo")?;
     Ok(Workspace::new(&project, spec)?)
 }
 
-fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
+fn work(workspace: &Workspace) -> Result<Outcome, OpError> {
     let options = Options {
         agents: agent::by_name("script", None).into_iter().collect(),
         model: None,
@@ -105,8 +112,6 @@ fn work(workspace: &Workspace) -> anyhow::Result<Outcome> {
     };
     let outlet = report::to_stdout(false).map_err(RunError::Thread)?;
     let outcome = runner::run(workspace, &options, &outlet)?;
-    let tasks = workspace.store.read_tasks()?.unwrap_or_default();
-    let summary = Summary::of(&workspace.store.read_journal()?, &tasks.file());
-    outlet.summary(&workspace.spec.name, summary);
+    outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
     Ok(outcome)
 }

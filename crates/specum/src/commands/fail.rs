@@ -1,7 +1,6 @@
-use anyhow::Context;
-
-use super::{finish, print_json, workspace};
-use crate::exit;
+use super::{Answered, finish, next, print_json};
+use crate::exit::Exit;
+use crate::ops::{self, Caller, OpError};
 
 /// Record that an attempt at a task failed, without running its check
 ///
@@ -22,27 +21,22 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let workspace = workspace(args.spec.as_deref())?;
-    let opened = workspace.opened(&args.task)?;
-    let judged = workspace.give_up(&opened, &reason(args)?)?;
+pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
+    let workspace = caller.workspace(args.spec.as_deref())?;
+    let verdict = ops::fail(&workspace, &args.task, || reason(args))?;
     if args.json {
-        print_json(&finish::as_json(&judged))?;
-    } else {
-        finish::show(&workspace, &judged)?;
+        return print_json(&verdict, Exit::Done);
     }
-    Ok(exit::OK)
+    finish::show(&verdict)?;
+    next::show_what_is_due(&workspace)?;
+    Ok(Exit::Done)
 }
 
-fn reason(args: &Args) -> anyhow::Result<String> {
-    let said = match &args.reason {
-        Some(reason) => reason.clone(),
-        None => {
-            let bytes =
-                finish::end_of(std::io::stdin().lock()).context("cannot read the reason")?;
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
-    };
-    let said = said.trim();
-    Ok(if said.is_empty() { "given up without a reason".into() } else { said.to_owned() })
+fn reason(args: &Args) -> Result<String, OpError> {
+    if let Some(reason) = &args.reason {
+        return Ok(reason.clone());
+    }
+    let bytes = finish::end_of(std::io::stdin().lock());
+    let bytes = bytes.map_err(OpError::io("cannot read the reason"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,15 +1,11 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use anyhow::Context;
-use serde_json::json;
-use specum_core::completion;
-use specum_core::machine::Signal;
-
-use super::{hold_for_session, next, print, print_json, tell_news, warn_if_held, workspace};
-use crate::attempt::{self, By, Judgement, Workspace};
-use crate::exit;
-use crate::session;
+use super::{Answered, Failure, answer, next, print, print_json};
+use crate::attempt;
+use crate::exit::Exit;
+use crate::files::FileError;
+use crate::ops::{self, Caller, Finish, OpError, Verdict};
 
 /// Judge the result of a task: verify, tick, commit, go on
 ///
@@ -37,51 +33,42 @@ const KEPT_RESULT: usize = 16 * 1024 * 1024;
 /// How much is read before it is cut.
 const MAX_RESULT: u64 = 16 * 1024 * 1024;
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let workspace = workspace(args.spec.as_deref())?;
-    warn_if_held(&workspace.store);
-    hold_for_session(&workspace)?;
-    let opened = workspace.opened(&args.task)?;
-    if let Some(session) = session::judged_by_hooks() {
-        workspace.report(&opened, &read_result(args)?, &session)?;
-        return recorded(&opened.key.id, args.json);
-    }
-    let judged = workspace.judge(&opened, &read_result(args)?, By::Verb)?;
+pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
+    let workspace = caller.workspace(args.spec.as_deref())?;
+    let finish = ops::finish(caller, &workspace, &args.task, || read_result(args))?;
+    let verdict = match &finish {
+        Finish::Judgement(verdict) => verdict,
+        Finish::Recorded(recorded) => {
+            return answer(args.json, recorded, |recorded| {
+                format!(
+                    "{}: the result is recorded. End your turn now: specum runs the check, ticks \
+                     and commits then, and says what is next.",
+                    recorded.task
+                )
+            });
+        }
+    };
+    let exit = match verdict.waits {
+        _ if verdict.passed => Exit::Done,
+        Some(_) => Exit::Stopped,
+        None => Exit::Failed,
+    };
     if args.json {
-        print_json(&as_json(&judged))?;
+        print_json(verdict, exit)?;
     } else {
-        show(&workspace, &judged)?;
+        show(verdict)?;
+        next::show_what_is_due(&workspace)?;
     }
-    tell_news(&workspace);
-    Ok(if judged.passed() {
-        exit::OK
-    } else if judged.question.is_some() {
-        exit::STOPPED
-    } else {
-        exit::FAILED
-    })
+    caller.tell_news(&workspace);
+    Ok(exit)
 }
 
-/// Where a command cannot commit, the host's hook judges: it is called outside
-/// the sandbox, with the person's own configuration.
-fn recorded(id: &str, as_json: bool) -> anyhow::Result<u8> {
-    if as_json {
-        print_json(&json!({"task": id, "recorded": true}))?;
-    } else {
-        print(format!(
-            "{id}: the result is recorded. End your turn now: specum runs the check, ticks and \
-             commits then, and says what is next."
-        ))?;
-    }
-    Ok(exit::OK)
-}
-
-fn read_result(args: &Args) -> anyhow::Result<String> {
+fn read_result(args: &Args) -> Result<String, OpError> {
     let bytes = match &args.result {
         Some(path) => std::fs::File::open(path)
             .and_then(end_of)
-            .with_context(|| format!("cannot read {}", path.display()))?,
-        None => end_of(std::io::stdin().lock()).context("cannot read the result")?,
+            .map_err(|error| FileError::new("read", path, error))?,
+        None => end_of(std::io::stdin().lock()).map_err(OpError::io("cannot read the result"))?,
     };
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -95,65 +82,37 @@ pub(super) fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Prints a verdict, and what is next.
-pub(super) fn show(workspace: &Workspace, judged: &Judgement) -> anyhow::Result<()> {
-    let id = judged.key.shown();
-    if let Some(question) = &judged.question {
+/// Prints a verdict.
+pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
+    let id = &verdict.shown;
+    if let Some(question) = &verdict.waits {
         print(format!("{id} waits for you: {question}"))?;
-        if let Some(kept) = &judged.kept {
+        if let Some(kept) = &verdict.kept {
             print(format!("its work is kept: {kept}"))?;
         }
-    } else if judged.verdict.passed() {
-        let proof = if judged.verdict.unverified { "unverified" } else { "verified" };
-        let commit = match (&judged.commit, &workspace.git) {
+    } else if verdict.passed {
+        let proof = if verdict.unverified { "unverified" } else { "verified" };
+        let commit = match (&verdict.commit, &verdict.not_committed) {
             (Some(id), _) => format!("commit {}", &id[..id.len().min(12)]),
-            (None, Ok(_)) => "nothing to commit".into(),
-            (None, Err(why)) => {
-                format!("not committed ({})", why.lines().next().unwrap_or_default())
-            }
+            (None, None) => "nothing to commit".into(),
+            (None, Some(why)) => format!("not committed ({why})"),
         };
         print(format!("{id} passed: {proof}, ticked, {commit}"))?;
-        if !judged.verdict.outside.is_empty() {
-            print(format!("outside its Files: {}", judged.verdict.outside.join(", ")))?;
+        if !verdict.outside.is_empty() {
+            print(format!("outside its Files: {}", verdict.outside.join(", ")))?;
         }
-        if !judged.verdict.proofs.is_empty() {
-            print(format!("changed {}, which its check runs", judged.verdict.proofs.join(", ")))?;
+        if !verdict.proofs.is_empty() {
+            print(format!("changed {}, which its check runs", verdict.proofs.join(", ")))?;
         }
     } else {
-        print(format!("{id} failed (attempt {}):", judged.attempt))?;
-        for failure in &judged.verdict.failures {
-            print(format!("- {}", failure.message))?;
-        }
-        if !judged.output.is_empty() {
-            print(format!("\nThe output ended with:\n{}", judged.output.trim_end()))?;
+        print(format!("{id} failed (attempt {}):", verdict.attempt))?;
+        verdict.failures.iter().try_for_each(|failure| print(format!("- {failure}")))?;
+        if !verdict.output.is_empty() {
+            print(format!("\nThe output ended with:\n{}", verdict.output.trim_end()))?;
         }
     }
-    if !judged.unticked.is_empty() {
-        print(attempt::told(&judged.unticked))?;
+    if !verdict.unticked.is_empty() {
+        print(attempt::told(&verdict.unticked))?;
     }
-    for signal in &judged.signals {
-        match signal {
-            Signal::TaskComplete => print(completion::TASK_COMPLETE)?,
-            Signal::BatchComplete => print("BATCH_COMPLETE")?,
-            Signal::AllTasksComplete | Signal::Blocked => {}
-        }
-    }
-    next::show(workspace)?;
-    Ok(())
-}
-
-pub(super) fn as_json(judged: &Judgement) -> serde_json::Value {
-    json!({
-        "task": judged.key.id,
-        "attempt": judged.attempt,
-        "passed": judged.passed(),
-        "waits": judged.question,
-        "unverified": judged.verdict.unverified,
-        "failures": judged.verdict.failures.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(),
-        "unticked": judged.unticked,
-        "outside": judged.verdict.outside,
-        "proofs": judged.verdict.proofs,
-        "commit": judged.commit,
-        "output": judged.output,
-    })
+    verdict.signals.iter().try_for_each(print)
 }

@@ -1,15 +1,9 @@
-use serde_json::{Value, json};
-use specum_core::attempt::Attempt;
 use specum_core::hook::Host;
-use specum_core::line;
-use specum_core::machine::Due;
-use specum_core::prompt;
-use specum_core::verify::Role;
 
-use super::{hold_for_session, print, print_json, refuse_other_sessions, tell_news, workspace};
-use crate::attempt::{By, NextWork, Workspace};
-use crate::exit;
-use crate::ralph_loop::{self, LoopFileFate};
+use super::{Answered, Failure, print, print_json};
+use crate::attempt::Workspace;
+use crate::exit::Exit;
+use crate::ops::{self, Caller, DueTask, DueWork, LoopFile};
 use crate::session;
 
 /// Open the next task, or group of tasks, and print a brief for each executor
@@ -30,99 +24,102 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let workspace = workspace(args.spec.as_deref())?;
-    workspace.refuse_while_a_run_works()?;
-    refuse_other_sessions(&workspace)?;
-    hold_for_session(&workspace)?;
-    if session::judged_by_hooks().is_none() {
-        // A verdict that a host's time limit cut off.
-        workspace.judge_reported(By::Verb)?;
-    } else if let Some((opened, _)) = workspace.reports()?.first() {
-        let id = &opened.key.id;
-        print(format!("{id} waits for its verdict: end your turn, specum judges it then."))?;
-        return Ok(exit::OK);
+pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
+    let workspace = caller.workspace(args.spec.as_deref())?;
+    let next = ops::next(caller, &workspace)?;
+    let exit = exit(&next);
+    match &next {
+        next if args.json => return print_json(next, exit),
+        DueWork::Verdict { .. } => print(next.for_coordinator())?,
+        next if !args.brief && session::current().is_some() => show_calls(next)?,
+        next => show(next)?,
     }
-    let code = match args {
-        Args { json: true, .. } => show_json(&workspace),
-        Args { brief: false, .. } if session::current().is_some() => show_calls(&workspace),
-        _ => show(&workspace),
-    };
-    tell_news(&workspace);
-    code
+    Ok(exit)
+}
+
+fn exit(next: &DueWork) -> Exit {
+    match next {
+        DueWork::Task { .. }
+        | DueWork::Verify { .. }
+        | DueWork::Parallel { .. }
+        | DueWork::Complete { .. }
+        | DueWork::Verdict { .. } => Exit::Done,
+        DueWork::Paused(_) | DueWork::Blocked(_) | DueWork::Waits(_) | DueWork::Capped(_) => {
+            Exit::Stopped
+        }
+    }
+}
+
+/// Opens what is due and prints it, behind what another verb has said.
+pub(super) fn show_what_is_due(workspace: &Workspace) -> Answered {
+    let next = ops::open(workspace)?;
+    show(&next)?;
+    Ok(exit(&next))
 }
 
 /// Prints what is due, for a coordinator.
-fn show_calls(workspace: &Workspace) -> anyhow::Result<u8> {
-    let next = workspace.open()?;
-    print(workspace.announced(&next)?.trim_end())?;
-    Ok(match next {
-        NextWork::Work(_) => {
-            print("\nWithout the plugin's hooks: `specum next --brief` prints what to do.")?;
-            exit::OK
+fn show_calls(next: &DueWork) -> Result<(), Failure> {
+    print(next.for_coordinator().trim_end())?;
+    match next {
+        DueWork::Task { .. } | DueWork::Verify { .. } | DueWork::Parallel { .. } => {
+            print("\nWithout the plugin's hooks: `specum next --brief` prints what to do.")
         }
-        NextWork::Complete => exit::OK,
-        NextWork::Wait(_) => exit::STOPPED,
-    })
+        _ => Ok(()),
+    }
 }
 
 /// Prints what is due, for people and models.
-pub(super) fn show(workspace: &Workspace) -> anyhow::Result<u8> {
-    match workspace.open()? {
-        NextWork::Work(attempts) if session::host().is_some_and(Host::works_itself) => {
-            show_one(workspace, &attempts)
-        }
-        NextWork::Work(attempts) => {
-            for attempt in &attempts {
-                let agent = prompt::agent(attempt.role);
-                print(format!(
-                    "\nDue: task {} for {agent}, attempt {}\n",
-                    attempt.key.id, attempt.number
-                ))?;
-                print(workspace.brief(attempt, attempts.len() > 1)?.trim_end())?;
+fn show(next: &DueWork) -> Result<(), Failure> {
+    match next {
+        DueWork::Task { tasks } | DueWork::Verify { tasks } | DueWork::Parallel { tasks } => {
+            match session::host().is_some_and(Host::works_itself) {
+                true => show_one(tasks),
+                false => show_all(tasks),
             }
-            print("")?;
-            for Attempt { key, role, .. } in &attempts {
-                print(how_to_finish(&key.id, role.signal()))?;
+        }
+        DueWork::Complete { message, say } => print(format!("\n{message}\n\n{say}")),
+        DueWork::Paused(wait)
+        | DueWork::Blocked(wait)
+        | DueWork::Waits(wait)
+        | DueWork::Capped(wait) => {
+            print(format!("\n{}", wait.message))?;
+            match wait.loop_file {
+                Some(LoopFile::Deleted) => print(AGAIN),
+                Some(LoopFile::Kept) | None => Ok(()),
             }
-            Ok(exit::OK)
         }
-        NextWork::Complete => {
-            print(format!("\n{}\n\n{}", workspace.all_done(), workspace.last_word()?))?;
-            Ok(exit::OK)
-        }
-        NextWork::Wait(due) => {
-            print(format!("\n{}", prompt::waiting(&due)))?;
-            if let_go(workspace)? {
-                print(AGAIN)?;
-            }
-            Ok(exit::STOPPED)
-        }
+        DueWork::Verdict { .. } => print(next.for_coordinator()),
     }
+}
+
+/// Prints the briefs of all tasks, each for an executor of its own.
+fn show_all(tasks: &[DueTask]) -> Result<(), Failure> {
+    for DueTask { id, agent, attempt, brief, .. } in tasks {
+        print(format!("\nDue: task {id} for {agent}, attempt {attempt}\n"))?;
+        print(brief.trim_end())?;
+    }
+    print("")?;
+    tasks.iter().try_for_each(|task| print(how_to_finish(task)))
 }
 
 /// Prints the brief of one task: a model that works itself does them in turn,
 /// also where a group was opened for several.
-fn show_one(workspace: &Workspace, attempts: &[Attempt]) -> anyhow::Result<u8> {
-    let ledger = workspace.store.ledger()?;
-    let is_open = |opened: &&Attempt| ledger.reported(&opened.id).is_none();
-    let Some(opened) = attempts.iter().find(is_open) else { return Ok(exit::OK) };
-    let id = &opened.key.id;
-    print(format!("\nDue: task {id} (attempt {})\n", opened.number))?;
-    print(workspace.brief(opened, false)?.trim_end())?;
-    let signal = opened.role.signal();
+fn show_one(tasks: &[DueTask]) -> Result<(), Failure> {
+    let Some(task) = tasks.iter().find(|task| !task.reported) else { return Ok(()) };
+    let DueTask { id, attempt, brief, signal, .. } = task;
+    print(format!("\nDue: task {id} (attempt {attempt})\n"))?;
+    print(brief.trim_end())?;
     let how = match session::judged_by_hooks() {
         Some(_) => format!(
             "When done, end your turn with {signal} on a line of its own: specum judges it then, \
              ticks and commits."
         ),
-        None => how_to_finish(id, signal),
+        None => how_to_finish(task),
     };
-    print(format!("\n{how}"))?;
-    Ok(exit::OK)
+    print(format!("\n{how}"))
 }
 
-fn how_to_finish(id: &str, signal: &str) -> String {
+fn how_to_finish(DueTask { id, signal, .. }: &DueTask) -> String {
     format!(
         "When done, say {signal} on a line of its own and pipe the result to `specum finish {id}`."
     )
@@ -131,48 +128,3 @@ fn how_to_finish(id: &str, signal: &str) -> String {
 /// How a loop that waited is driven again.
 const AGAIN: &str = "The Ralph Loop has ended meanwhile; it begins again with `specum resume`, or \
     `specum implement --driver ralph-loop`.";
-
-/// The Ralph Loop would send its session back into a loop that waits for a
-/// person, again and again; so its file goes.
-fn let_go(workspace: &Workspace) -> anyhow::Result<bool> {
-    Ok(ralph_loop::end(&workspace.spec)? == LoopFileFate::Deleted)
-}
-
-fn show_json(workspace: &Workspace) -> anyhow::Result<u8> {
-    let (value, code) = match workspace.open()? {
-        NextWork::Work(attempts) => {
-            let kind = match attempts.as_slice() {
-                [Attempt { role: Role::QaEngineer, .. }] => "verify",
-                [_] => "task",
-                _ => "parallel",
-            };
-            let tasks: Vec<Value> = attempts
-                .iter()
-                .map(|attempt| {
-                    Ok(json!({
-                        "id": attempt.key.id,
-                        "title": attempt.key.title,
-                        "attempt": attempt.number,
-                        "agent": prompt::agent(attempt.role),
-                        "block": line::readable(&attempt.block),
-                        "brief": workspace.brief(attempt, attempts.len() > 1)?,
-                    }))
-                })
-                .collect::<anyhow::Result<_>>()?;
-            (json!({"due": kind, "tasks": tasks}), exit::OK)
-        }
-        NextWork::Complete => (json!({"due": "complete"}), exit::OK),
-        NextWork::Wait(due) => {
-            let_go(workspace)?;
-            let kind = match due {
-                Due::Paused(_) => "paused",
-                Due::Blocked(_) => "blocked",
-                Due::Waits(_) => "waits",
-                _ => "capped",
-            };
-            (json!({"due": kind, "message": prompt::waiting(&due)}), exit::STOPPED)
-        }
-    };
-    print_json(&value)?;
-    Ok(code)
-}

@@ -1,9 +1,13 @@
-use clap::Subcommand;
-use serde_json::json;
+use std::path::PathBuf;
 
-use super::{print, print_json, warn};
+use clap::Subcommand;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Answered, answer, complain, print, print_json};
 use crate::claude_config;
-use crate::exit;
+use crate::exit::Exit;
+use crate::ops::Caller;
 use crate::plugin::{self, Host, Scope};
 use crate::process;
 
@@ -69,18 +73,54 @@ impl Target {
     }
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+/// What was done in each host.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PluginChange {
+    /// The hosts, in the order in which they were asked.
+    hosts: Vec<HostChange>,
+}
+
+/// What was done in a host.
+#[derive(Debug, Serialize, JsonSchema)]
+struct HostChange {
+    /// The host.
+    host: &'static str,
+    /// For whom: `user` or `project`.
+    scope: &'static str,
+    /// What was done, a line each.
+    done: Vec<String>,
+    /// Why it did not work; null if it did.
+    error: Option<String>,
+}
+
+/// Where the plugin's files are.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PluginPath {
+    /// The folder.
+    path: PathBuf,
+    /// Whether the files are there.
+    installed: bool,
+}
+
+pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     match &args.action {
         Action::Install(args) => {
-            let code = on_each(&args.target, Host::install, "nothing to do")?;
-            warn_about_path();
+            let exit = on_each(&args.target, Host::install, "nothing to do")?;
+            warn_about_path(caller);
             if args.target.hosts().contains(&Host::Claude) {
-                claude_config::namesakes(&std::env::current_dir()?).iter().for_each(warn);
+                let namesakes = claude_config::namesakes(&std::env::current_dir()?);
+                namesakes.iter().for_each(|warning| caller.warn(warning));
             }
-            Ok(code)
+            Ok(exit)
         }
         Action::Uninstall(args) => on_each(&args.target, Host::uninstall, "was not installed"),
-        Action::Path(args) => path(args),
+        Action::Path(args) => {
+            let path = plugin::directory(Host::Claude)?;
+            let installed = path.join(plugin::FILES[0].0).is_file();
+            answer(args.json, &PluginPath { path, installed }, |answer| {
+                answer.path.display().to_string()
+            })
+        }
     }
 }
 
@@ -90,16 +130,16 @@ fn on_each(
     target: &Target,
     act: fn(Host, Scope) -> anyhow::Result<Vec<String>>,
     nothing: &str,
-) -> anyhow::Result<u8> {
-    let mut rows = Vec::new();
-    let mut code = exit::OK;
+) -> Answered {
+    let mut hosts = Vec::new();
+    let mut exit = Exit::Done;
     for host in target.hosts() {
         let name = host.name();
         let (done, error) = match act(host, target.scope) {
             Ok(done) if done.is_empty() => (vec![nothing.to_owned()], None),
             Ok(done) => (done, None),
             Err(error) => {
-                code = exit::FAILED;
+                exit = Exit::Failed;
                 (Vec::new(), Some(format!("{error:#}")))
             }
         };
@@ -107,33 +147,17 @@ fn on_each(
             done.iter().try_for_each(|line| print(format!("{name}: {line}")))?;
         }
         if let Some(error) = &error {
-            super::complain(format!("{name}: {error}"));
+            complain(format!("{name}: {error}"));
         }
-        rows.push(json!({
-            "host": name, "scope": target.scope.name(), "done": done, "error": error,
-        }));
+        hosts.push(HostChange { host: name, scope: target.scope.name(), done, error });
     }
-    if target.json {
-        print_json(&json!({"hosts": rows}))?;
-    }
-    Ok(code)
+    if target.json { print_json(&PluginChange { hosts }, exit) } else { Ok(exit) }
 }
 
 /// The hooks know where this binary is; an agent that is told to call `specum`
 /// looks for it on PATH.
-fn warn_about_path() {
+fn warn_about_path(caller: &Caller<'_>) {
     if process::find_program("specum").is_none() {
-        warn("specum is not on PATH, where agents will look for it; add its folder there");
+        caller.warn("specum is not on PATH, where agents will look for it; add its folder there");
     }
-}
-
-fn path(args: &PathArgs) -> anyhow::Result<u8> {
-    let path = plugin::directory(Host::Claude)?;
-    let installed = path.join(plugin::FILES[0].0).is_file();
-    if args.json {
-        print_json(&json!({"path": path, "installed": installed}))?;
-    } else {
-        print(path.display())?;
-    }
-    Ok(exit::OK)
 }

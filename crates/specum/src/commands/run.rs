@@ -1,26 +1,20 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use serde_json::json;
 use specum_core::agent::{self, Agent};
 use specum_core::event::Outcome;
 use specum_core::machine::Start;
-use specum_core::plan::{self, Unit};
 use specum_core::run::Patience;
 use specum_core::settings::{self, RunSettings};
-use specum_core::summary::Summary;
-use specum_core::tasks::{self, Check, Command, Lookup, Task, TaskFile, short_title};
+use specum_core::tasks::Task;
 use specum_core::verify::CheckTime;
 
-use super::check::counted_check;
-use super::{
-    NotHere, WrongCall, command_json, print, print_json, project, spec, tell_news, warn,
-    warn_of_settings,
-};
-use crate::attempt::{AttemptError, Workspace, checks_on_record};
-use crate::exit;
-use crate::person::{self, NotAPerson};
+use super::{Answered, print, print_json};
+use crate::attempt::{AttemptError, Workspace};
+use crate::exit::Exit;
+use crate::ops::{self, Caller, CheckCommand, DryRun, DryTask, DryUnit, OpError, UnitKind};
+use crate::person;
 use crate::process::{self, find_program};
 use crate::report;
 use crate::runner::{self, Options, RunError};
@@ -143,55 +137,52 @@ impl GivenFlags {
     }
 }
 
-pub(super) fn run(args: &Args, typed: GivenFlags) -> anyhow::Result<u8> {
-    let project = project()?;
-    let spec = spec(&project, args.spec.as_deref())?;
+pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answered {
+    let project = caller.project()?;
+    let spec = caller.spec(&project, args.spec.as_deref())?;
     let settings = &project.settings.run;
-    let mut workspace = Workspace::new(&project, spec)?;
-    workspace.refuse_bad_plan()?;
+    let mut workspace = Workspace::new(&project, spec).map_err(OpError::from)?;
+    workspace.refuse_bad_plan().map_err(OpError::from)?;
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
     if args.verify_timeout.is_some() {
         workspace.check_time = CheckTime::new(args.verify_timeout);
     }
     workspace.scope.only = chosen(&workspace, &args.only)?;
-    warn_of_misspelt_variables();
-    warn_of_settings(&project);
-    let options = options(args, typed, settings)?;
+    warn_of_misspelt_variables(caller);
+    caller.warn_of_settings(&project);
+    let options = options(args, typed, settings, caller)?;
     refuse_caps_that_cannot_bind(&workspace, &options)?;
     refuse_isolation_without_commits(&workspace, &options)?;
     if args.dry_run {
+        let agents = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
         let commands = shell_commands(args, &options, settings);
-        return dry_run(&workspace, &options, &commands, args.json);
+        let plan = ops::dry_run(&workspace, agents, commands, options.isolate)?;
+        return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
-    let outlet = report::to_stdout(args.json).map_err(RunError::Thread)?;
+    let outlet = report::to_stdout(args.json).map_err(RunError::Thread).map_err(OpError::from)?;
     let outcome = runner::run(&workspace, &options, &outlet);
     // What could not begin has found something all the same.
-    tell_news(&workspace);
-    let outcome = outcome?;
-    let tasks = workspace.store.read_tasks()?.unwrap_or_default();
-    let journal = workspace.store.read_journal()?;
-    let summary = Summary::of(&journal, &tasks.file());
-    outlet.summary(&workspace.spec.name, summary);
-    Ok(code(&outcome))
+    caller.tell_news(&workspace);
+    let outcome = outcome.map_err(OpError::from)?;
+    outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
+    Ok(exit(&outcome))
 }
 
 /// What an outcome means to a script.
-pub(super) fn code(outcome: &Outcome) -> u8 {
+pub(super) fn exit(outcome: &Outcome) -> Exit {
     match outcome {
-        Outcome::Complete | Outcome::ChosenDone => exit::OK,
+        Outcome::Complete | Outcome::ChosenDone => Exit::Done,
         Outcome::Paused
         | Outcome::Waits { .. }
         | Outcome::Cancelled
         | Outcome::TakenOver
         | Outcome::Blocked { .. }
-        | Outcome::Capped { .. } => exit::STOPPED,
-        Outcome::NoAgent { .. } | Outcome::Circuit { .. } | Outcome::Failed { .. } => exit::FAILED,
-        Outcome::Interrupted => {
-            process::interrupted_by().map_or(exit::INTERRUPTED, exit::interrupted_by)
-        }
+        | Outcome::Capped { .. } => Exit::Stopped,
+        Outcome::NoAgent { .. } | Outcome::Circuit { .. } | Outcome::Failed { .. } => Exit::Failed,
+        Outcome::Interrupted => process::interrupted_by().map_or(Exit::INTERRUPTED, Exit::Signal),
     }
 }
 
@@ -204,7 +195,7 @@ fn at_once(workspace: &Workspace, jobs: Option<usize>) -> usize {
     }
 }
 
-fn chosen(workspace: &Workspace, named: &[String]) -> anyhow::Result<Vec<String>> {
+fn chosen(workspace: &Workspace, named: &[String]) -> Result<Vec<String>, OpError> {
     let tasks = workspace.store.read_tasks()?.unwrap_or_default();
     let file = tasks.file();
     let name = |address: &String| {
@@ -214,9 +205,14 @@ fn chosen(workspace: &Workspace, named: &[String]) -> anyhow::Result<Vec<String>
     Ok(named.iter().map(name).collect::<Result<_, _>>()?)
 }
 
-fn options(args: &Args, typed: GivenFlags, settings: &RunSettings) -> anyhow::Result<Options> {
+fn options(
+    args: &Args,
+    typed: GivenFlags,
+    settings: &RunSettings,
+    caller: &Caller<'_>,
+) -> Result<Options, OpError> {
     Ok(Options {
-        agents: agents(args, typed, settings)?,
+        agents: agents(args, typed, settings, caller)?,
         model: args.model.clone().or_else(|| settings.model.clone()),
         patience: Patience {
             task: args.task_timeout.or(settings.task_timeout).unwrap_or(PATIENCE.task),
@@ -246,7 +242,8 @@ fn agents(
     args: &Args,
     typed: GivenFlags,
     settings: &RunSettings,
-) -> anyhow::Result<Vec<Box<dyn Agent>>> {
+    caller: &Caller<'_>,
+) -> Result<Vec<Box<dyn Agent>>, OpError> {
     let command = args.agent_command.as_ref().or(settings.agent_command.as_ref());
     let named: Vec<String> = if typed.command_alone {
         vec!["command".into()]
@@ -262,7 +259,7 @@ fn agents(
         let installed = agent::NAMES.into_iter().find(|name| find_program(name).is_some());
         let none = || {
             let names = agent::NAMES.join(", ");
-            NotHere(format!(
+            OpError::NotFound(format!(
                 "no agent is installed: none of {names} is on PATH. Install one, or name another \
                  program with --agent-command; `specum demo` needs none"
             ))
@@ -280,18 +277,19 @@ fn agents(
     }
     if agents.is_empty() {
         let missing = missing.join(", ");
-        return Err(NotHere(format!(
+        return Err(OpError::NotFound(format!(
             "{missing} is not on PATH; install it, or name another agent"
-        ))
-        .into());
+        )));
     }
-    missing.iter().for_each(|program| warn(format!("{program} is not on PATH; it is passed over")));
+    for program in missing {
+        caller.warn(format!("{program} is not on PATH; it is passed over"));
+    }
     Ok(agents)
 }
 
-fn agent(name: &str, command: Option<&str>) -> anyhow::Result<Box<dyn Agent>> {
+fn agent(name: &str, command: Option<&str>) -> Result<Box<dyn Agent>, OpError> {
     if name == "command" && command.is_none() {
-        return Err(WrongCall("the agent `command` needs --agent-command".into()).into());
+        return Err(OpError::Usage("the agent `command` needs --agent-command".into()));
     }
     agent::by_name(name, command).ok_or_else(|| {
         let all = [&agent::NAMES[..], &["command", "script"]].concat();
@@ -300,13 +298,13 @@ fn agent(name: &str, command: Option<&str>) -> anyhow::Result<Box<dyn Agent>> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", all.join(", ")),
         };
-        WrongCall(format!("there is no agent `{name}`; {hint}")).into()
+        OpError::Usage(format!("there is no agent `{name}`; {hint}"))
     })
 }
 
 /// A cap that an agent cannot report would never be reached, whichever run has
 /// set it.
-fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
+fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> Result<(), OpError> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let before = state.map(|state| state.budget).unwrap_or_default();
     let max_cost = options.start.max_cost.or(before.max_cost);
@@ -315,16 +313,14 @@ fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> any
         let (name, measures) = (agent.name(), agent.measures());
         if max_cost.is_some() && !measures.cost {
             let instead = if measures.tokens { "; --max-tokens does" } else { "" };
-            return Err(WrongCall(format!(
+            return Err(OpError::Usage(format!(
                 "{name} does not name its price, so --max-cost would not bind{instead}"
-            ))
-            .into());
+            )));
         }
         if max_tokens.is_some() && !measures.tokens {
-            return Err(WrongCall(format!(
+            return Err(OpError::Usage(format!(
                 "{name} does not count its tokens, so --max-tokens would not bind; --max-time does"
-            ))
-            .into());
+            )));
         }
     }
     Ok(())
@@ -334,14 +330,14 @@ fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> any
 fn refuse_isolation_without_commits(
     workspace: &Workspace,
     options: &Options,
-) -> Result<(), WrongCall> {
+) -> Result<(), OpError> {
     let next = match &workspace.git {
         _ if !options.isolate => return Ok(()),
         Ok(git) if git.head().is_some() => return Ok(()),
         Ok(_) => "there is none yet: commit something first",
         Err(_) => "this is no git repository: `git init` makes one, then commit something",
     };
-    Err(WrongCall(format!(
+    Err(OpError::Usage(format!(
         "an isolated run works in a worktree, which git makes from a commit, and {next}; or run \
          without --isolate (isolate: true in the settings)"
     )))
@@ -352,17 +348,17 @@ fn refuse_isolation_without_commits(
 fn refuse_an_agent_that_raises_caps(
     workspace: &Workspace,
     options: &Options,
-) -> Result<(), NotAPerson> {
+) -> Result<(), OpError> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let raises = state.is_some_and(|state| options.start.raises_a_cap(&state));
     match raises && person::is_an_agents_shell() {
-        true => person::require("run", person::Door::Here),
+        true => Ok(person::require("run", person::Door::Here)?),
         false => Ok(()),
     }
 }
 
 /// A variable that is almost one of ours was meant to be one.
-fn warn_of_misspelt_variables() {
+fn warn_of_misspelt_variables(caller: &Caller<'_>) {
     const OURS: &str = "SPECUM_";
     let command = <Args as clap::Args>::augment_args(clap::Command::new("run"));
     let known: Vec<&str> = command
@@ -373,128 +369,67 @@ fn warn_of_misspelt_variables() {
         let Some(name) = name.to_str().and_then(|name| name.strip_prefix(OURS)) else { continue };
         let near = specum_core::nearest(name, known.iter().copied());
         if let Some(near) = near.filter(|near| *near != name) {
-            warn(format!("{OURS}{name} is no variable of specum; did you mean {OURS}{near}?"));
+            caller
+                .warn(format!("{OURS}{name} is no variable of specum; did you mean {OURS}{near}?"));
         }
     }
 }
 
 /// What a shell runs besides the checks, because somebody has set it so.
-fn shell_commands<'a>(
-    args: &'a Args,
-    options: &'a Options,
-    settings: &'a RunSettings,
-) -> Vec<(&'static str, &'a str)> {
+fn shell_commands(
+    args: &Args,
+    options: &Options,
+    settings: &RunSettings,
+) -> BTreeMap<String, String> {
     let is_asked = options.agents.iter().any(|agent| agent.name() == "command");
-    let agent = args.agent_command.as_deref().or(settings.agent_command.as_deref());
+    let agent = args.agent_command.as_ref().or(settings.agent_command.as_ref());
     let agent = agent.filter(|_| is_asked).map(|command| ("agent_command", command));
-    let setup = options.worktree_setup.as_deref().map(|command| ("worktree_setup", command));
-    agent.into_iter().chain(setup).collect()
+    let setup = options.worktree_setup.as_ref().map(|command| ("worktree_setup", command));
+    let both = agent.into_iter().chain(setup);
+    both.map(|(name, command)| (name.to_owned(), command.clone())).collect()
 }
 
 /// Prints the units of work in their order, as if each of them passed.
-fn dry_run(
-    workspace: &Workspace,
-    options: &Options,
-    commands: &[(&str, &str)],
-    json: bool,
-) -> anyhow::Result<u8> {
-    let tasks = workspace.store.read_tasks()?;
-    let text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
-    let file = text.file();
-    let agents: Vec<&str> = options.agents.iter().map(|agent| agent.name()).collect();
-    let lookup = process::lookup(&workspace.spec.root);
-    let on_record = checks_on_record(&workspace.store, &file)?;
-    let row = |at: &usize| Row::of(&on_record, &file, &file.tasks[*at], &lookup);
-    let units: Vec<(Unit, Vec<Row>)> = plan::order(&file, &workspace.scope)
-        .into_iter()
-        .map(|unit| (unit.clone(), unit.tasks().iter().map(row).collect()))
-        .collect();
-    if json {
-        let units: Vec<_> = units
-            .iter()
-            .map(|(unit, rows)| json!({"unit": kind(unit), "tasks": rows.iter().map(Row::json).collect::<Vec<_>>()}))
-            .collect();
-        let commands: BTreeMap<_, _> = commands.iter().copied().collect();
-        print_json(
-            &json!({"spec": workspace.spec.name, "agents": agents, "jobs": workspace.scope.max_parallel, "isolate": options.isolate, "commands": commands, "units": units}),
-        )?;
-        return Ok(exit::OK);
-    }
-    let count: usize = units.iter().map(|(_, rows)| rows.len()).sum();
+fn show(plan: &DryRun) -> Answered {
+    let count: usize = plan.units.iter().map(|unit| unit.tasks.len()).sum();
     let mut lines = vec![format!(
         "{}: {count} open tasks, {} at once at most, worked by {}\n",
-        workspace.spec.name,
-        workspace.scope.max_parallel,
-        agents.join(", then ")
+        plan.name,
+        plan.jobs,
+        plan.agents.join(", then ")
     )];
-    if options.isolate {
+    if plan.isolate {
         lines.push("tasks in sequence in a worktree, not in your tree (isolate)\n".to_owned());
     }
-    lines.extend(commands.iter().map(|(what, command)| format!("{what}: `{command}`\n")));
-    for (number, (unit, rows)) in units.iter().enumerate() {
+    lines.extend(plan.commands.iter().map(|(what, command)| format!("{what}: `{command}`\n")));
+    for (number, DryUnit { unit, tasks }) in plan.units.iter().enumerate() {
         let note = match unit {
-            Unit::Parallel(_) => "  at once, each in a worktree",
-            Unit::Verify(_) => "  checked by specum; an agent only fixes",
-            Unit::Sequential(_) | Unit::Complete => "",
+            UnitKind::Parallel => "  at once, each in a worktree",
+            UnitKind::Verify => "  checked by specum; an agent only fixes",
+            UnitKind::Task => "",
         };
         lines.push(format!("{:3}.{note}", number + 1).trim_end().to_owned());
-        for row in rows {
-            lines.push(format!("     {:6} {}", row.id, row.title));
-            lines.extend(row.check().lines().map(|line| format!("            {line}")));
+        for task in tasks {
+            lines.push(format!("     {:6} {}", task.id, task.title));
+            lines.extend(check(task).lines().map(|line| format!("            {line}")));
         }
     }
     print(lines.join("\n"))?;
-    Ok(exit::OK)
+    Ok(Exit::Done)
 }
 
-fn kind(unit: &Unit) -> &'static str {
-    match unit {
-        Unit::Parallel(_) => "parallel",
-        Unit::Verify(_) => "verify",
-        Unit::Sequential(_) | Unit::Complete => "task",
+/// How a task is checked, a line for each command.
+fn check(task: &DryTask) -> String {
+    if task.commands.is_empty() {
+        let why = if task.has_verify { "its Verify is prose" } else { "it has no Verify" };
+        return format!("unverified: {why}");
     }
-}
-
-/// A task of a dry run.
-struct Row {
-    id: String,
-    title: String,
-    /// What is run to check it; `None` without a Verify.
-    check: Option<Vec<Command>>,
-}
-
-impl Row {
-    fn of(
-        on_record: &HashMap<String, Check>,
-        file: &TaskFile<'_>,
-        task: &Task,
-        lookup: Lookup<'_>,
-    ) -> Row {
-        let check = counted_check(on_record, file, task).map(|check| check.commands(lookup));
-        Row { id: task.name(), title: short_title(&task.title), check }
-    }
-
-    fn check(&self) -> String {
-        match self.check.as_deref() {
-            Some([]) => "unverified: its Verify is prose".into(),
-            Some(commands) => {
-                let word = |at: usize, command: &Command| match (at, command.instead) {
-                    (0, _) => "checked by",
-                    (_, true) => "or by",
-                    (_, false) => "then by",
-                };
-                let lines = commands.iter().enumerate();
-                let lines = lines.map(|(at, command)| format!("{} {command}", word(at, command)));
-                lines.collect::<Vec<_>>().join("\n")
-            }
-            None => "unverified: it has no Verify".into(),
-        }
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let commands = self.check.as_deref().unwrap_or_default();
-        let check = (!commands.is_empty()).then(|| tasks::joined(commands));
-        let commands: Vec<_> = commands.iter().map(command_json).collect();
-        json!({"id": self.id, "title": self.title, "check": check, "commands": commands})
-    }
+    let word = |at: usize, command: &CheckCommand| match (at, command.or) {
+        (0, _) => "checked by",
+        (_, true) => "or by",
+        (_, false) => "then by",
+    };
+    let commands = task.commands.iter().enumerate();
+    let lines = commands.map(|(at, command)| format!("{} {}", word(at, command), command.shown));
+    lines.collect::<Vec<_>>().join("\n")
 }

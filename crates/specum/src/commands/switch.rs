@@ -1,10 +1,5 @@
-use serde_json::json;
-
-use super::{print, print_json, project};
-use crate::exit;
-use crate::files;
-use crate::git::Git;
-use crate::project::{Project, Spec};
+use super::{Answered, answer};
+use crate::ops::{self, Caller};
 
 /// Make a spec the active one
 #[derive(Debug, clap::Args)]
@@ -16,26 +11,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let project = project()?;
-    let spec = project.spec(&args.spec)?;
-    // In a host's sandbox the hooks see to it.
-    if let Ok(git) = Git::open(&project.root)
-        && git.refuse_read_only().is_ok()
-    {
-        git.exclude_own_files()?;
-    }
-    make_active(&project, &spec)?;
-    if args.json {
-        print_json(&json!({"name": spec.name, "path": spec.shown}))?;
-    } else {
-        print(format!("active spec: {} ({})", spec.name, spec.shown))?;
-    }
-    Ok(exit::OK)
-}
-
-/// Writes the marker that verbs and hooks find the active spec by.
-pub(super) fn make_active(project: &Project, spec: &Spec) -> anyhow::Result<()> {
-    let marker = project.marker_for(spec);
-    Ok(files::write(&project.current_spec_file(), format!("{marker}\n").as_bytes())?)
+pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
+    let switch = ops::switch(caller, &args.spec)?;
+    answer(args.json, &switch, |switch| format!("active spec: {} ({})", switch.name, switch.path))
 }

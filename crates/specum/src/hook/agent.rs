@@ -22,10 +22,10 @@ use specum_core::verify::Role;
 use super::{Lookup, log, lookup};
 use crate::attempt::{AttemptError, By, Judgement, NextWork, Workspace};
 use crate::files;
+use crate::ops::OpError;
 use crate::owner;
 use crate::project::{Project, Spec};
 use crate::session::Note;
-use crate::store::StoreError;
 
 /// How often one attempt may be given out without a verdict before somebody
 /// has to look.
@@ -104,7 +104,7 @@ pub(super) fn before_call(input: &Input) -> Option<String> {
             let output = json!({"hookEventName": "PreToolUse", "updatedInput": updated});
             with_news(json!({"hookSpecificOutput": output}), &news)
         }
-        Err(reason) => denial(&reason, &news),
+        Err(Denial(reason)) => denial(&reason, &news),
     })
 }
 
@@ -163,19 +163,27 @@ fn means_a_task(workspace: &Workspace, asked: &str) -> bool {
     workspace.store.read().is_ok_and(|view| view.file().by_address(&id).is_some())
 }
 
-fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, String> {
+/// Why a call is refused, in words for the coordinator.
+struct Denial(String);
+
+impl<E: Into<OpError>> From<E> for Denial {
+    fn from(error: E) -> Denial {
+        Denial(error.into().to_string())
+    }
+}
+
+fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, Denial> {
     refuse_others(workspace, input)?;
-    let said = |error: AttemptError| error.to_string();
     let session = input.session_id.as_deref().unwrap_or_default();
     // A verdict that was cut off comes first. The judge of a killed host may be
     // at it still, and is not waited for.
     if !workspace.store.is_being_checked() {
-        workspace.judge_reported(By::Batch(session)).map_err(said)?;
+        workspace.judge_reported(By::Batch(session))?;
     }
-    let attempts = match workspace.open().map_err(said)? {
+    let attempts = match workspace.open()? {
         NextWork::Work(attempts) => attempts,
-        NextWork::Complete => return Err(prompt::ALL_DONE.into()),
-        NextWork::Wait(due) => return Err(prompt::waiting(&due)),
+        NextWork::Complete => return Err(Denial(prompt::ALL_DONE.into())),
+        NextWork::Wait(due) => return Err(Denial(prompt::waiting(&due))),
     };
     let opened = requested(workspace, &attempts, asked)?;
     refuse_after_too_many(workspace, input, opened)?;
@@ -191,7 +199,7 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
     let mut updated = json!({
         "description": format!("task {}", opened.key.id),
         "subagent_type": format!("{OURS}{}", prompt::agent(opened.role)),
-        "prompt": workspace.brief(opened, attempts.len() > 1).map_err(said)?,
+        "prompt": workspace.brief(opened, attempts.len() > 1)?,
         // Said, not left out: since Claude Code 2.1.198 the default is `true`.
         "run_in_background": false,
     });
@@ -208,9 +216,8 @@ fn refuse_after_too_many(
     workspace: &Workspace,
     input: &Input,
     opened: &Attempt,
-) -> Result<(), String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
-    let ledger = workspace.store.ledger().map_err(|error| said(&error))?;
+) -> Result<(), Denial> {
+    let ledger = workspace.store.ledger()?;
     if ledger.delegations(&opened.id) < MAX_DELEGATIONS {
         return Ok(());
     }
@@ -218,19 +225,12 @@ fn refuse_after_too_many(
     let why = format!("task {id} was given out {MAX_DELEGATIONS} times and never came back");
     // What its neighbours have finished is not lost with it.
     let session = input.session_id.as_deref().unwrap_or_default();
-    workspace.judge_finished(By::Batch(session)).map_err(|error| said(&error))?;
-    let locked = workspace.store.lock().map_err(|error| said(&error))?;
-    let view = locked.read().map_err(|error| said(&error))?;
-    if let Some(state) = &view.state {
-        let event = Event::Pause { why: Some(why.clone()) };
-        let step = machine::step(state, &view.file(), event);
-        let entry = Entry::Paused { why: Some(why.clone()), branch: None };
-        locked.write_step(entry, &step).map_err(|error| said(&error))?;
-    }
-    Err(format!(
+    workspace.judge_finished(By::Batch(session))?;
+    workspace.pause(&why)?;
+    Err(Denial(format!(
         "Paused: {why}. Tell the person, and stop. `specum resume`, or /ralph-specum:implement, \
          lets it go on."
-    ))
+    )))
 }
 
 /// Records a call. A session that is given work of a spec nobody holds, holds
@@ -240,50 +240,49 @@ fn record_call(
     input: &Input,
     opened: &Attempt,
     entry: Entry,
-) -> Result<(), String> {
-    let said = |error: StoreError| error.to_string();
-    let locked = workspace.store.lock().map_err(said)?;
+) -> Result<(), Denial> {
+    let locked = workspace.store.lock()?;
     let is_mine = refuse_others(workspace, input)?;
     if is_mine && let Some(task) = entry.task() {
-        let ledger = workspace.store.ledger().map_err(|error| error.to_string())?;
+        let ledger = workspace.store.ledger()?;
         let at_work = ledger.calls_at_work();
         if at_work.iter().any(|call| call.task.id == task.id) {
-            return Err(format!(
+            return Err(Denial(format!(
                 "Task {} is being worked on by another call. Wait for its result.",
                 task.id
-            ));
+            )));
         }
     }
-    let view = locked.read().map_err(said)?;
+    let view = locked.read()?;
     // A session that was resumed has another process, and one that nobody can
     // see is alive as long as it acts.
     let me = input.session_id.as_deref().map(owner::session);
     let is_known = |state: &State, me: &Owner| {
         state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(known, me))
     };
-    let written = match (&view.state, me) {
+    match (&view.state, me) {
         (Some(state), Some(owner)) if !is_known(state, &owner) => {
             let step = machine::step(state, &view.file(), Event::Hold(owner));
-            locked.write_step_of(&opened.id, entry, &step)
+            locked.write_step_of(&opened.id, entry, &step)?;
         }
-        _ => locked.record_of(&opened.id, entry),
-    };
-    written.map_err(said)
+        _ => locked.record_of(&opened.id, entry)?,
+    }
+    Ok(())
 }
 
 /// Whether the asking session holds the spec already; an error if somebody else
 /// does.
-fn refuse_others(workspace: &Workspace, input: &Input) -> Result<bool, String> {
+fn refuse_others(workspace: &Workspace, input: &Input) -> Result<bool, Denial> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let asker = Asker::session_or_person(input.session_id.as_deref());
     match owner::holder(&workspace.store, state.as_ref(), asker) {
         Holder::Nobody => Ok(false),
         Holder::Me => Ok(true),
-        Holder::Other(other) => Err(format!(
+        Holder::Other(other) => Err(Denial(format!(
             "{} is working on the spec {}. /ralph-specum:implement takes it over.",
             other.description(),
             workspace.spec.name
-        )),
+        ))),
     }
 }
 
@@ -292,9 +291,9 @@ fn requested<'a>(
     workspace: &Workspace,
     attempts: &'a [Attempt],
     asked: &str,
-) -> Result<&'a Attempt, String> {
-    let ledger = workspace.store.ledger().map_err(|error| error.to_string())?;
-    let in_batch = workspace.in_batch().map_err(|error| error.to_string())?;
+) -> Result<&'a Attempt, Denial> {
+    let ledger = workspace.store.ledger()?;
+    let in_batch = workspace.in_batch()?;
     let has_ended = |opened: &Attempt| in_batch && ledger.reported(&opened.id).is_some();
     let due: Vec<String> = attempts
         .iter()
@@ -304,9 +303,9 @@ fn requested<'a>(
     let due = format!("Due: {}.", due.join(", "));
     let foreign = BriefMarker::find(asked).filter(|marker| marker.spec != workspace.spec.name);
     if let Some(marker) = foreign {
-        return Err(format!("That brief belongs to the spec {}. {due}", marker.spec));
+        return Err(Denial(format!("That brief belongs to the spec {}. {due}", marker.spec)));
     }
-    let view = workspace.store.read().map_err(|error| error.to_string())?;
+    let view = workspace.store.read()?;
     let file = view.file();
     // A coordinator may write a brief of its own; then the first id in it
     // counts.
@@ -316,19 +315,21 @@ fn requested<'a>(
             .find(|word| file.tasks.iter().any(|task| task.name() == *word))
             .map(str::to_owned)
     });
-    let Some(name) = name else { return Err(format!("The prompt names no task. {due}")) };
+    let Some(name) = name else {
+        return Err(Denial(format!("The prompt names no task. {due}")));
+    };
     match attempts.iter().find(|opened| opened.is_called(&name)) {
         Some(opened) if has_ended(opened) => {
-            return Err(format!("Task {name} has ended and waits for the others. {due}"));
+            return Err(Denial(format!("Task {name} has ended and waits for the others. {due}")));
         }
         Some(opened) => return Ok(opened),
         None => {}
     }
-    match file.by_address(&name) {
-        None => Err(format!("There is no task {name}. {due}")),
-        Some(task) if task.done => Err(format!("Task {name} is done already. {due}")),
-        Some(_) => Err(format!("Task {name} is not due yet. {due}")),
-    }
+    Err(Denial(match file.by_address(&name) {
+        None => format!("There is no task {name}. {due}"),
+        Some(task) if task.done => format!("Task {name} is done already. {due}"),
+        Some(_) => format!("Task {name} is not due yet. {due}"),
+    }))
 }
 
 /// A message to an executor that has its verdict: what it changed from then on

@@ -16,7 +16,8 @@ use specum_core::machine;
 
 use super::agent::{is_agent_call, with_news};
 use super::{Lookup, log, lookup};
-use crate::attempt::{AttemptError, Workspace, told};
+use crate::attempt::{Workspace, told};
+use crate::ops::{self, OpError};
 use crate::session::Note;
 
 /// What is said about a call that has ended.
@@ -108,11 +109,7 @@ pub(super) fn ended(workspace: &Workspace, delegation: &Attempt, said: &str) -> 
     }
 }
 
-fn outcome(
-    workspace: &Workspace,
-    delegation: &Attempt,
-    said: &str,
-) -> Result<Answer, AttemptError> {
+fn outcome(workspace: &Workspace, delegation: &Attempt, said: &str) -> Result<Answer, OpError> {
     let id = &delegation.key.id;
     if workspace.was_cancelled() {
         let text = format!("Task {id}: the loop was cancelled meanwhile. Stop here.\n");
@@ -127,22 +124,22 @@ fn outcome(
         return Ok(Answer { text, news: Vec::new() });
     };
     let mut answer = in_words(workspace, &verdicts)?;
-    let next = workspace.announce()?;
-    answer.text.push_str(&format!("\n{}", next.text));
-    if next.is_complete {
-        answer.news.push(workspace.completion()?);
+    let next = ops::open(workspace)?;
+    answer.text.push_str(&format!("\n{}", next.for_coordinator()));
+    if next.is_complete() {
+        answer.news.push(ops::completion(workspace)?);
     }
     Ok(answer)
 }
 
 /// The verdicts that nobody has told yet, a line each for the person.
-pub(super) fn verdicts(workspace: &Workspace) -> Result<Vec<String>, AttemptError> {
+pub(super) fn verdicts(workspace: &Workspace) -> Result<Vec<String>, OpError> {
     let verdicts = close_round(workspace)?.unwrap_or_default();
     Ok(in_words(workspace, &verdicts)?.news)
 }
 
 /// The verdicts of a round that is over, for whoever asks first.
-fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, AttemptError> {
+fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, OpError> {
     let (locked, ledger) = loop {
         // A pass counts with its commit, which its judge may be making still.
         workspace.complete_commits()?;
@@ -168,7 +165,7 @@ fn without_verdict(
     ledger: &Ledger,
     delegation: &Attempt,
     said: &str,
-) -> Result<Answer, AttemptError> {
+) -> Result<Answer, OpError> {
     let id = &delegation.key.id;
     if ledger.is_open(&delegation.id) && ledger.reported(&delegation.id).is_some() {
         // The judge comes with the last report, and has ended when its call has.
@@ -207,7 +204,7 @@ fn without_verdict(
 }
 
 /// Why nothing is to be called at the moment, if so.
-fn waiting(workspace: &Workspace) -> Result<Option<String>, AttemptError> {
+fn waiting(workspace: &Workspace) -> Result<Option<String>, OpError> {
     let view = workspace.store.read()?;
     let Some(state) = &view.state else { return Ok(None) };
     let file = view.file();
@@ -255,7 +252,7 @@ fn remarks(entry: &Entry) -> Vec<String> {
 }
 
 /// Verdicts, for the coordinator and, a line each, for the person.
-fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, AttemptError> {
+fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpError> {
     let view = workspace.store.read()?;
     let tasks = view.tasks.unwrap_or_default();
     let file = tasks.file();

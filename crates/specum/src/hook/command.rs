@@ -8,9 +8,10 @@ use std::path::Path;
 
 use specum_core::hook::{HookOutput, Input, split_arguments};
 
-use super::{log, noted_spec};
+use super::log;
 use crate::attempt::{AttemptError, Workspace};
 use crate::commands;
+use crate::ops::{noted_spec, settings_problems};
 use crate::process;
 use crate::project::{Project, Spec};
 use crate::session::Pending;
@@ -40,7 +41,7 @@ fn refuse_early(project: &Project, verb: &str, spec: Option<Spec>) -> Result<(),
     if matches!(verb, "help" | "switch") {
         return Ok(());
     }
-    if let Some(problems) = commands::settings_problems(project) {
+    if let Some(problems) = settings_problems(project) {
         return Err(problems);
     }
     let spec = spec.ok_or("no spec is active; /ralph-specum:switch <spec> makes one so")?;

@@ -16,12 +16,12 @@ use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::owner::Asker;
-use specum_core::prompt;
 use specum_core::stop::Stake;
 use specum_core::verify::Role;
 
 use super::{answer, decided, is_ours, log, stake};
-use crate::attempt::{AttemptError, By, NextWork, Workspace};
+use crate::attempt::{By, Workspace};
+use crate::ops::{self, DueWork, OpError};
 use crate::owner;
 use crate::process;
 use crate::project::{Project, Spec};
@@ -62,6 +62,7 @@ pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<Stri
     let mut judged = TurnJudgement::default();
     if has_asked {
         let outcome = Workspace::in_hook(project, spec.clone())
+            .map_err(OpError::from)
             .and_then(|workspace| judge(workspace, input, session));
         match outcome {
             Ok(said) => judged = said,
@@ -159,11 +160,7 @@ struct TurnJudgement {
 }
 
 /// Judges what was handed in, and opens what is next.
-fn judge(
-    mut workspace: Workspace,
-    input: &Input,
-    session: &str,
-) -> Result<TurnJudgement, AttemptError> {
+fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<TurnJudgement, OpError> {
     workspace.scope.max_parallel = 1;
     if let Ok(git) = &workspace.git {
         // The command that began the loop may not have been able to.
@@ -184,14 +181,20 @@ fn judge(
         return Ok(TurnJudgement { news, is_over: false });
     }
     let mut news = answer::verdicts(&workspace)?;
-    let is_over = match workspace.open() {
-        Ok(NextWork::Work(_)) => false,
-        Ok(NextWork::Complete) => {
-            news.push(workspace.completion()?);
+    let is_over = match ops::open(&workspace) {
+        Ok(DueWork::Task { .. } | DueWork::Verify { .. } | DueWork::Parallel { .. })
+        | Ok(DueWork::Verdict { .. }) => false,
+        Ok(DueWork::Complete { .. }) => {
+            news.push(ops::completion(&workspace)?);
             true
         }
-        Ok(NextWork::Wait(due)) => {
-            news.push(format!("specum: {}: {}", workspace.spec.name, prompt::waiting(&due)));
+        Ok(
+            DueWork::Paused(wait)
+            | DueWork::Blocked(wait)
+            | DueWork::Waits(wait)
+            | DueWork::Capped(wait),
+        ) => {
+            news.push(format!("specum: {}: {}", workspace.spec.name, wait.message));
             true
         }
         // The verdicts are told all the same.
@@ -205,7 +208,7 @@ fn judge(
 }
 
 /// Makes the session the owner of the spec, with what only a hook can tell.
-fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), AttemptError> {
+fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), OpError> {
     let me = owner::session(session);
     let locked = workspace.store.lock()?;
     let view = locked.read()?;

@@ -13,9 +13,10 @@ use specum_core::owner::{Asker, Holder};
 
 use super::agent::with_news;
 use super::answer::{called, ended};
-use super::{log, noted_spec};
+use super::log;
 use crate::attempt::Workspace;
 use crate::commands;
+use crate::ops::noted_spec;
 use crate::owner;
 use crate::process;
 use crate::session::{self, Note, Turn};

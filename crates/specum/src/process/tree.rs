@@ -22,7 +22,7 @@ use specum_core::digest::Digest;
 use specum_core::verify;
 
 use super::{find_program, why_not_started};
-use crate::exit;
+use crate::exit::Exit;
 use crate::failpoint;
 use crate::os::{self, Strength};
 
@@ -132,7 +132,7 @@ fn interrupted(signal: i32) {
         let _ = std::fs::remove_dir_all(directory);
     }
     let first = *tree.signal.get_or_insert(signal);
-    std::process::exit(i32::from(exit::interrupted_by(first)));
+    std::process::exit(i32::from(Exit::Signal(first).code()));
 }
 
 /// The signal that has interrupted us, if one has.
@@ -195,11 +195,11 @@ pub fn be_the_launcher() {
 pub fn launch(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let parent = args.next().and_then(|parent| parent.to_str()?.parse().ok());
     let (Some(parent), Some(program)) = (parent, args.next()) else {
-        return ExitCode::from(exit::USAGE);
+        return Exit::Usage.into();
     };
     os::leave_terminal();
     if parent != 0 && !os::die_with(parent) {
-        return ExitCode::from(exit::FAILED);
+        return Exit::Failed.into();
     }
     let mut command = Command::new(&program);
     command.args(args);

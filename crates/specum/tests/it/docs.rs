@@ -18,6 +18,7 @@ use specum_core::summary::Summary;
 use specum_core::tasks::{self, Mode, Program, TaskFile, TaskKey};
 use specum_core::verify::Layer;
 
+use crate::json;
 use crate::world::World;
 
 pub(crate) fn repository() -> PathBuf {
@@ -174,6 +175,112 @@ fn the_command_reference_is_the_help() {
         }
     }
     is_up_to_date("docs/commands.md", &page);
+}
+
+/// A type as a page names it.
+fn type_in_words(schema: &Value) -> String {
+    let name = |reference: &str| format!("`{}`", reference.rsplit('/').next().unwrap_or_default());
+    if let Some(reference) = schema["$ref"].as_str() {
+        return name(reference);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        return choices.iter().map(type_in_words).collect::<Vec<_>>().join(" or ");
+    }
+    let word = |kind: &Value| match kind.as_str() {
+        Some("array") => format!("array of {}", type_in_words(&schema["items"])),
+        Some("object") if schema["additionalProperties"].is_object() => {
+            format!("object of {}", type_in_words(&schema["additionalProperties"]))
+        }
+        Some(kind) => kind.to_owned(),
+        None => "anything".to_owned(),
+    };
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().map(word).collect::<Vec<_>>().join(" or "),
+        kind => word(kind),
+    }
+}
+
+fn description(schema: &Value) -> String {
+    schema["description"].as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// What a page says of a schema: its description, its fields, its choices.
+fn schema_in_words(schema: &Value) -> String {
+    let mut text = description(schema) + "\n";
+    let choices = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
+    let values = choices.into_iter().flatten().chain(schema["enum"].as_array().map(|_| schema));
+    let mut begun = false;
+    for choice in values {
+        let said = description(choice);
+        let all = |value: &Value| match value["enum"].as_array() {
+            Some(all) => all.iter().map(|one| format!("`{}`", one.as_str().unwrap())).collect(),
+            None => vec![],
+        };
+        let mut names: Vec<String> = all(choice);
+        names.extend(choice["const"].as_str().map(|value| format!("`{value}`")));
+        for (name, field) in choice["properties"].as_object().into_iter().flatten() {
+            match field["const"].as_str() {
+                Some(value) => names.push(format!("`{name}: {value}`")),
+                None => names.push(format!("`{name}` ({})", type_in_words(field))),
+            }
+        }
+        if choice["$ref"].is_string() {
+            names.push(type_in_words(choice));
+        }
+        let gap = if begun { "" } else { "\n" };
+        begun = true;
+        let said = if said.is_empty() { said } else { format!(": {said}") };
+        text.push_str(&format!("{gap}- {}{said}\n", names.join(", ")));
+    }
+    if let Some(fields) = schema["properties"].as_object() {
+        text.push_str("\n| field | type | |\n|---|---|---|\n");
+        for (name, field) in fields {
+            let (kind, said) = (type_in_words(field), description(field));
+            text.push_str(&format!("| `{name}` | {kind} | {said} |\n"));
+        }
+    }
+    text
+}
+
+const JSON_PAGE: &str = "\
+# JSON answers
+
+Written by `SPECUM_UPDATE_DOCS=1 cargo test docs` from the types of the answers.
+
+With `--json` a command prints one JSON document on standard output; `specum run` and
+`specum log` print one object a line ([run-events.md](run-events.md)). `specum schema
+<command>` prints the JSON schema of the answer. Names are the same everywhere: a spec is
+`name`, a task is `task`, or `id` in a list of tasks. A field without a value is null; new
+fields may be added.
+
+A failure is JSON too: an object `error` on standard output, as the last line of a command
+that prints lines. The same message is on standard error, and `exit` is the exit code. A
+command line that cannot be parsed is answered in words alone, with exit code 2. Warnings
+are lines on standard error.
+";
+
+#[test]
+fn the_page_of_json_answers_is_what_the_schemas_say() {
+    let world = World::empty();
+    let mut page = JSON_PAGE.to_owned();
+    let mut types = std::collections::BTreeMap::new();
+    for answer in json::answers() {
+        let schema = json::schema_of(&world, &answer);
+        page.push_str(&format!("\n## {answer}\n\n"));
+        match schema["items"].is_object() {
+            true => page.push_str(&format!("An {}.\n", type_in_words(&schema))),
+            false => page.push_str(schema_in_words(&schema).trim_start()),
+        }
+        for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
+            let before = types.insert(name.clone(), part.clone());
+            assert!(before.is_none_or(|before| before == *part), "{name} is two types");
+        }
+    }
+    page.push_str("\n## Types\n");
+    for (name, part) in &types {
+        page.push_str(&format!("\n### {name}\n\n{}", schema_in_words(part)));
+    }
+    is_up_to_date("docs/json.md", &page);
 }
 
 /// An event of every kind, with everything in it that can be.

@@ -50,6 +50,9 @@ mod figures;
 /// What the documents say is what the program does.
 mod docs;
 
+/// What programs read: every answer fits its schema.
+mod json;
+
 /// The picture in the README.
 mod recording;
 

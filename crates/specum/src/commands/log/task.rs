@@ -5,14 +5,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::Context;
-use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
+use specum_core::summary::{Attempt, AttemptResult, TaskSummary};
 
-use super::{Args, Journal, LOOK, NotHere, end, print, print_report, show};
-use crate::attempt::AttemptError;
-use crate::files;
-use crate::logs;
-use crate::project::Spec;
+use super::{Args, Failure, LOOK, end, print, print_report, show};
+use crate::files::{self, FileError};
+use crate::ops::{Log, OpError};
 use crate::report::layout::{Part, Tone, fit};
 use crate::report::sanitize::{self, Sanitizer};
 use crate::report::{Layout, numbers, summary};
@@ -22,73 +19,45 @@ const SHOWN: u64 = 256 * 1024;
 /// How many lines of a check's output are shown.
 const OUTPUT_LINES: usize = 15;
 
-pub(super) fn run(
-    args: &Args,
-    spec: &Spec,
-    journal: &mut Journal,
-    named: &str,
-) -> anyhow::Result<()> {
-    let id = id_of(journal, named)?;
+pub(super) fn run(args: &Args, log: &mut Log, named: &str) -> Result<(), Failure> {
+    let id = log.id_of(named)?;
     if args.raw {
-        let task = story_of(journal, &id)?;
-        let (_, path) =
-            last_log(spec, &task).ok_or_else(|| NotHere(format!("there is no log of {named}")))?;
+        let none = || OpError::NotFound(format!("there is no log of {named}"));
+        let (_, path) = log.last_log(&log.task(&id)?).ok_or_else(none)?;
         return copy(&path);
     }
     if args.json {
-        return as_json(args, spec, journal, &id);
+        return as_json(args, log, &id);
     }
-    let task = story_of(journal, &id)?;
+    let task = log.task(&id)?;
     describe(&task)?;
-    follow(args, spec, journal, task)
+    follow(args, log, task)
 }
 
-/// The id of the task a person names: of the file, or of the journal if the
-/// file no longer has it.
-fn id_of(journal: &Journal, named: &str) -> anyhow::Result<String> {
-    let tasks = journal.store.read_tasks()?.unwrap_or_default();
-    if let Some(task) = tasks.file().by_address(named) {
-        return Ok(task.name());
-    }
-    let known = journal.records.iter().filter_map(|record| record.entry.task());
-    match known.into_iter().find(|task| task.id == named) {
-        Some(task) => Ok(task.id.clone()),
-        None => Err(AttemptError::NoTask(named.to_owned()).into()),
-    }
-}
-
-/// All attempts at a task, those of earlier loops too.
-fn story_of(journal: &Journal, id: &str) -> anyhow::Result<TaskSummary> {
-    let tasks = journal.store.read_tasks()?.unwrap_or_default();
-    let all = Summary::of_all_loops(&journal.records, &tasks.file());
-    let task = all.tasks.into_iter().find(|task| task.id == id);
-    task.ok_or_else(|| AttemptError::NoTask(id.to_owned()).into())
-}
-
-fn as_json(args: &Args, spec: &Spec, journal: &mut Journal, id: &str) -> anyhow::Result<()> {
+fn as_json(args: &Args, log: &mut Log, id: &str) -> Result<(), Failure> {
     let layout = Layout::of_stdout();
     let mut told = 0;
     loop {
-        let over = journal.is_over();
-        journal.look()?;
-        for record in &journal.records[told..] {
+        let over = log.is_over();
+        log.read_on()?;
+        for record in &log.records()[told..] {
             if record.entry.task().is_some_and(|task| task.id == id) {
                 show(std::slice::from_ref(record), true, layout)?;
             }
         }
-        told = journal.records.len();
+        told = log.records().len();
         if over || !args.follow {
             break;
         }
         thread::sleep(LOOK);
     }
-    let mut summary = journal.summary()?;
+    let mut summary = log.summary()?;
     summary.tasks.retain(|task| task.id == id);
-    end(args, spec, &summary)
+    end(args, log, &summary)
 }
 
 /// The attempts, each with its reasons and the end of its check's output.
-fn describe(task: &TaskSummary) -> anyhow::Result<()> {
+fn describe(task: &TaskSummary) -> Result<(), Failure> {
     let layout = Layout::of_stdout();
     let (sign, tone, word) = match task.done {
         true => ("✓", Tone::Good, "done"),
@@ -111,7 +80,7 @@ fn describe(task: &TaskSummary) -> anyhow::Result<()> {
     task.attempts.iter().try_for_each(|attempt| describe_attempt(attempt, layout))
 }
 
-fn describe_attempt(attempt: &Attempt, layout: Layout) -> anyhow::Result<()> {
+fn describe_attempt(attempt: &Attempt, layout: Layout) -> Result<(), Failure> {
     print_report(summary::told_attempt(attempt, layout).join("\n"))?;
     let output = sanitize::text(&attempt.output);
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -124,18 +93,13 @@ fn describe_attempt(attempt: &Attempt, layout: Layout) -> anyhow::Result<()> {
 
 /// Shows the log of the last attempt, and goes on with it and with those that
 /// follow, if that is asked for.
-fn follow(
-    args: &Args,
-    spec: &Spec,
-    journal: &mut Journal,
-    mut task: TaskSummary,
-) -> anyhow::Result<()> {
+fn follow(args: &Args, log: &mut Log, mut task: TaskSummary) -> Result<(), Failure> {
     let mut reading: Option<Reading> = None;
     let mut told = task.attempts.iter().filter(|attempt| is_judged(attempt)).count();
     loop {
         // Asked first: what is written until then is shown below.
-        let over = !args.follow || journal.is_over() || task.passed().is_some();
-        if let Some((number, path)) = last_log(spec, &task) {
+        let over = !args.follow || log.is_over() || task.passed().is_some();
+        if let Some((number, path)) = log.last_log(&task) {
             if reading.as_ref().is_none_or(|reading| reading.path != path) {
                 print(format!("\nlog of attempt {number}: {}", path.display()))?;
                 reading = Some(Reading::begin(path)?);
@@ -158,8 +122,8 @@ fn follow(
             return Ok(());
         }
         thread::sleep(LOOK);
-        journal.look()?;
-        task = story_of(journal, &task.id)?;
+        log.read_on()?;
+        task = log.task(&task.id)?;
     }
 }
 
@@ -167,30 +131,17 @@ fn is_judged(attempt: &Attempt) -> bool {
     attempt.result != AttemptResult::Open
 }
 
-/// The newest log of the last attempt that has one.
-fn last_log(spec: &Spec, task: &TaskSummary) -> Option<(u64, PathBuf)> {
-    task.attempts.iter().rev().find_map(|attempt| {
-        let named = attempt.logs.last().map(PathBuf::from);
-        let named = named.filter(|path| logs::is_log(spec, path) && path.is_file());
-        // An attempt that runs is not charged yet.
-        let found = || logs::newest_log(spec, &task.id, attempt.number);
-        let running = attempt.result == AttemptResult::Open;
-        let path = if running { found().or(named) } else { named.or_else(found) };
-        path.map(|path| (attempt.number, path))
-    })
-}
-
 /// A log that the journal names and that is none of ours.
 fn named_elsewhere(task: &TaskSummary) -> Option<String> {
     task.attempts.iter().rev().find_map(|attempt| attempt.logs.last().cloned())
 }
 
-fn open(path: &Path) -> anyhow::Result<File> {
+fn open(path: &Path) -> Result<File, OpError> {
     files::open_own(path, File::options().read(true))
-        .with_context(|| format!("cannot read {}", path.display()))
+        .map_err(|error| FileError::new("read", path, error).into())
 }
 
-fn copy(path: &Path) -> anyhow::Result<()> {
+fn copy(path: &Path) -> Result<(), Failure> {
     io::copy(&mut open(path)?, &mut io::stdout().lock())?;
     Ok(())
 }
@@ -205,7 +156,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn begin(path: PathBuf) -> anyhow::Result<Reading> {
+    fn begin(path: PathBuf) -> Result<Reading, Failure> {
         let mut file = open(&path)?;
         let length = file.metadata()?.len();
         if let Some(before) = length.checked_sub(SHOWN).filter(|before| *before > 0) {
@@ -216,7 +167,7 @@ impl Reading {
     }
 
     /// Shows what has been added.
-    fn show(&mut self) -> anyhow::Result<()> {
+    fn show(&mut self) -> Result<(), Failure> {
         let mut piece = vec![0; 64 * 1024];
         let mut out = io::stdout().lock();
         // Of a long one the middle is left out, and what follows moves up.
@@ -241,7 +192,7 @@ impl Reading {
     }
 
     /// Ends a line that the agent has not ended.
-    fn end_line(&mut self) -> anyhow::Result<()> {
+    fn end_line(&mut self) -> Result<(), Failure> {
         let ended = std::mem::replace(&mut self.line_ended, true);
         if ended { Ok(()) } else { print("") }
     }

@@ -76,9 +76,9 @@ fn a_dry_run_shows_order_groups_and_checks_and_changes_nothing() {
     let call = stage.specum(&["run", "--dry-run", "--json", "--only", "1.4,1.2", "--jobs", "3"]);
     let task = |id: &str, title: &str, check: &str| {
         let commands = json!([{"command": check, "shell": "sh", "prints": null, "or": false}]);
-        json!([{"id": id, "title": title, "check": check, "commands": commands}])
+        json!([{"id": id, "title": title, "hasVerify": true, "check": check, "commands": commands}])
     };
-    let expected = json!({"spec": "test-spec", "agents": ["claude"], "jobs": 3, "commands": {}, "units": [
+    let expected = json!({"name": "test-spec", "agents": ["claude"], "jobs": 3, "commands": {}, "units": [
         {"unit": "task", "tasks": task("1.2", "Write a", "test -f a.txt")},
         {"unit": "verify", "tasks": task("1.4", "All of it", "make test")},
     ]});

@@ -1,0 +1,264 @@
+//! What to do next, told from where things stand: for a person who types
+//! `specum` and nothing else, and at the end of `specum doctor`.
+//!
+//! Looking changes nothing and never fails: what cannot be read is where things
+//! stand.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use specum_core::agent;
+use specum_core::check::{self, Severity};
+use specum_core::owner::Asker;
+use specum_core::state::{Phase, State};
+
+use crate::claude_config;
+use crate::git::Git;
+use crate::owner;
+use crate::process::{self, find_program};
+use crate::project::{Project, SETTINGS_FILE, Spec};
+use crate::store::Store;
+
+/// Where things stand, and the steps from there, the likeliest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Advice {
+    /// Where things stand.
+    pub stands: String,
+    /// What a person can do.
+    pub steps: Vec<Step>,
+    /// Whether an example of a plan would help.
+    #[serde(skip)]
+    pub example: bool,
+}
+
+/// Something that a person can do next.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Step {
+    /// A command, or what to write.
+    #[serde(rename = "do")]
+    pub action: String,
+    /// What it is good for.
+    pub why: &'static str,
+}
+
+impl Advice {
+    /// The advice for the current directory.
+    pub fn here() -> Advice {
+        let here = match std::env::current_dir() {
+            Ok(here) => here,
+            Err(error) => {
+                return stands(format!("The current directory cannot be read: {error}."))
+                    .step("cd <your project>", "go where it can");
+            }
+        };
+        if find_program("git").is_none() {
+            return stands("git is not on PATH; specum commits with it.")
+                .step("install git", "https://git-scm.com/downloads");
+        }
+        let home = std::env::var_os("HOME");
+        match Project::find(&here, home.as_deref().map(Path::new)) {
+            Some(project) => in_project(&project),
+            None => without_plan(&here),
+        }
+    }
+
+    fn step(mut self, step: impl Into<String>, why: &'static str) -> Advice {
+        self.steps.push(Step { action: step.into(), why });
+        self
+    }
+
+    /// The step into a repository, for those who have none. Nobody wants one
+    /// of everything they have.
+    fn step_into_repository(self, here: &Path) -> Advice {
+        let is_home = std::env::var_os("HOME").is_some_and(|home| Path::new(&home) == here);
+        match Git::open(here) {
+            Err(error) if error.means_no_repository() => {
+                if is_home || here.parent().is_none() {
+                    self.step("cd <your project>", "a plan lies in the folder it is about")
+                } else {
+                    self.step("git init", "without a repository nothing is committed")
+                }
+            }
+            Ok(_) | Err(_) => self,
+        }
+    }
+
+    /// The step to work with whatever agent is there.
+    fn step_to_work(self, root: &Path) -> Advice {
+        match agent::NAMES.into_iter().find(|name| find_program(name).is_some()) {
+            Some("claude") => {
+                let advice = self.step("specum run", "works it with claude, unattended");
+                if claude_config::has_our_plugin(root) {
+                    advice.step("claude \"/ralph-specum:implement\"", "or: in a session")
+                } else {
+                    let why = "or: in a session, by /ralph-specum:implement";
+                    advice.step("specum plugin install", why)
+                }
+            }
+            Some(_) => self.step("specum run", "works it to its end, unattended"),
+            None => self
+                .step(
+                    "install an agent",
+                    "claude, codex, gemini or opencode: none of them is on PATH",
+                )
+                .step(
+                    "specum run --agent-command '<program>'",
+                    "or: any program that reads a brief on standard input",
+                ),
+        }
+    }
+}
+
+fn stands(text: impl Into<String>) -> Advice {
+    Advice { stands: text.into(), steps: Vec::new(), example: false }
+}
+
+fn without_plan(here: &Path) -> Advice {
+    let advice = stands(format!("There is no plan yet in {} or above.", here.display()))
+        .step("specum demo", "watch a small plan being worked, without agent or account")
+        .step_into_repository(here)
+        .step("write specs/<name>/tasks.md", "your plan, a list of checkboxes")
+        .step("specum check <name>", "finds mistakes in it");
+    Advice { example: true, ..advice }
+}
+
+fn in_project(project: &Project) -> Advice {
+    if let Some(problem) = project.problems.first() {
+        let at = format!("{SETTINGS_FILE}:{}", problem.line);
+        return stands(format!("The settings have a mistake, {at}: {}.", problem.message))
+            .step(format!("fix {at}"), "nothing is worked until then");
+    }
+    let specs = project.specs();
+    match project.current() {
+        Ok(Some(spec)) => in_spec(project, &spec),
+        Ok(None) if specs.is_empty() => without_plan(&project.root),
+        Ok(None) => choose(&specs, "No spec is active."),
+        Err(error) => choose(&specs, &format!("The active spec is not clear: {error}.")),
+    }
+}
+
+/// One of several specs is to be made the active one.
+fn choose(specs: &[Spec], why: &str) -> Advice {
+    let advice = stands(format!("{why} There {}.", counted(specs.len(), "spec")));
+    specs.iter().take(5).fold(advice, |advice, spec| {
+        let counts = Store::of(spec).read_tasks().ok().flatten().map(|tasks| {
+            let file = tasks.file();
+            (file.done_count(), file.tasks.len())
+        });
+        let state = match counts {
+            Some((_, 0)) => "makes it active; its tasks.md has no tasks yet",
+            Some((done, all)) if done < all => "makes it active; it has open tasks",
+            Some(_) => "makes it active; nothing in it is open",
+            None => "makes it active; it has no tasks.md yet",
+        };
+        advice.step(format!("specum switch {}", spec.name), state)
+    })
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("is 1 {what}") } else { format!("are {count} {what}s") }
+}
+
+fn in_spec(project: &Project, spec: &Spec) -> Advice {
+    let (store, name) = (Store::of(spec), &spec.name);
+    let plan = format!("{}/tasks.md", spec.shown);
+    let tasks = match store.read_tasks() {
+        Ok(Some(tasks)) => tasks,
+        Ok(None) => {
+            let advice = stands(format!("The active spec {name} has no tasks yet."))
+                .step(format!("write {plan}"), "a list of checkboxes")
+                .step("specum check", "finds mistakes in it");
+            return Advice { example: true, ..advice };
+        }
+        Err(error) => return stands(format!("{error}.")).step(format!("fix {plan}"), ""),
+    };
+    let file = tasks.file();
+    let findings = check::check(&file, &process::lookup(&spec.root));
+    let mistake = findings.into_iter().find(|finding| finding.severity == Severity::Error);
+    if let Some(mistake) = mistake {
+        return stands(format!("{plan}:{} has a mistake: {}.", mistake.line, mistake.message))
+            .step("specum check", "lists all of them");
+    }
+    let (done, total) = (file.done_count(), file.tasks.len());
+    let progress = format!("The active spec is {name}, {done} of {total} tasks are done");
+    match store.read_state() {
+        Some(Err(why)) => stands(format!("{progress}; its state is corrupt ({why})."))
+            .step("specum run", "reads it from the journal and tasks.md, and goes on"),
+        Some(Ok(state)) => under_way(&project.root, &store, &state, &progress, done < total),
+        None if done == total => all_done(project, spec),
+        None => stands(format!("{progress}, and no loop is running."))
+            .step_into_repository(&project.root)
+            .step("specum run --dry-run", "shows what would be worked, and how it is checked")
+            .step_to_work(&project.root),
+    }
+}
+
+fn under_way(
+    root: &Path,
+    store: &Store,
+    state: &State,
+    progress: &str,
+    something_open: bool,
+) -> Advice {
+    if let Some(why) = &state.blocked {
+        return stands(format!("{progress}; it is blocked: {why}."))
+            .step("specum log", "shows what was tried")
+            .step("specum resume", "after fixing it: gives the task another round")
+            .step("specum run", "then: goes on");
+    }
+    if state.awaiting_approval {
+        let why = state.paused_for.as_ref().map(|why| format!(": {why}"));
+        let why = why.unwrap_or_default();
+        let (verb, does) = match why.contains("`specum accept git`") {
+            true => ("specum accept git", "takes it"),
+            false => ("specum resume", "lets it go on"),
+        };
+        return stands(format!("{progress}; it is paused{why}."))
+            .step(verb, does)
+            .step("specum run", "then: goes on");
+    }
+    let questions: Vec<String> = store
+        .plan_record()
+        .map(|plan_record| plan_record.questions().collect())
+        .unwrap_or_default();
+    match owner::holder(store, Some(state), Asker::Person).other() {
+        Some(owner) => {
+            let by = owner.description();
+            stands(format!("{progress}; {by} works it."))
+                .step("specum log --follow", "watch it")
+                .step("specum pause", "let it wait")
+        }
+        None if !questions.is_empty() => {
+            let waits = questions.join("; ");
+            let advice = stands(format!("{progress}; it waits for you: {waits}."))
+                .step("specum status", "where it stands");
+            let advice = if something_open { advice.step_to_work(root) } else { advice };
+            advice.step("specum cancel", "or: end it, keep plan and story")
+        }
+        None if state.phase == Phase::Execution => {
+            stands(format!("{progress}; a loop has begun and nobody works it."))
+                .step("specum status", "where it stands")
+                .step_to_work(root)
+                .step("specum cancel", "or: end it, keep plan and story")
+        }
+        None => stands(format!("{progress}; it is in phase {}.", state.phase.as_str()))
+            .step_to_work(root),
+    }
+}
+
+fn all_done(project: &Project, spec: &Spec) -> Advice {
+    let advice = stands(format!("Every task of the active spec {} is done.", spec.name))
+        .step("specum log", "what happened, and what it took");
+    let is_open = |other: &&Spec| {
+        let tasks = Store::of(other).read_tasks().ok().flatten().unwrap_or_default();
+        let file = tasks.file();
+        *other != spec && file.done_count() < file.tasks.len()
+    };
+    match project.specs().iter().find(is_open) {
+        Some(other) => {
+            advice.step(format!("specum switch {}", other.name), "the next spec with open tasks")
+        }
+        None => advice.step("write specs/<name>/tasks.md", "the next plan"),
+    }
+}

@@ -1,0 +1,227 @@
+//! Who asks for an operation, and which project, spec and session that means.
+//!
+//! A shell inside a host's session means the spec that this session works on;
+//! any other shell means the spec it names, or else the active one.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use specum_core::hook::Host;
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
+use specum_core::owner::{Asker, Holder};
+
+use super::OpError;
+use crate::attempt::{AttemptError, Workspace};
+use crate::codex_config::HOW_TO_TRUST;
+use crate::owner;
+use crate::person::{self, Door};
+use crate::project::{Project, SETTINGS_FILE, Spec};
+use crate::session::{self, Note};
+use crate::store::Store;
+
+/// Who asks: how the request came here, and who hears warnings.
+pub struct Caller<'a> {
+    typed: Door,
+    warn: &'a dyn Fn(&str),
+}
+
+impl<'a> Caller<'a> {
+    /// A caller whose warnings go to this function as they arise.
+    pub fn new(typed: Door, warn: &'a dyn Fn(&str)) -> Caller<'a> {
+        Caller { typed, warn }
+    }
+
+    /// Tells the caller something that is no failure.
+    pub fn warn(&self, text: impl Display) {
+        (self.warn)(&text.to_string());
+    }
+
+    /// Refuses the verb unless a person has typed it.
+    pub(super) fn require_person(&self, verb: &'static str) -> Result<(), OpError> {
+        Ok(person::require(verb, self.typed)?)
+    }
+
+    /// The project around the current directory, with good settings.
+    pub fn project(&self) -> Result<Project, OpError> {
+        let here = std::env::current_dir().map_err(OpError::io("the current directory"))?;
+        let home = std::env::var_os("HOME");
+        let project = Project::find(&here, home.as_deref().map(Path::new)).ok_or_else(|| {
+            OpError::NotFound(format!(
+                "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum demo`",
+                here.display()
+            ))
+        })?;
+        if let Some(problems) = settings_problems(&project) {
+            return Err(OpError::Settings(problems));
+        }
+        project.warnings.iter().for_each(|warning| self.warn(warning));
+        Ok(project)
+    }
+
+    /// The spec that is named, or the active one.
+    pub fn spec(&self, project: &Project, named: Option<&str>) -> Result<Spec, OpError> {
+        if let Some(name) = named {
+            return Ok(project.spec(name)?);
+        }
+        if let Some(active) = project.active()? {
+            active.doubt().iter().for_each(|doubt| self.warn(doubt));
+            return Ok(active.spec);
+        }
+        let specs: Vec<String> = project.specs().into_iter().map(|spec| spec.name).collect();
+        let known = if specs.is_empty() { "there are none yet".into() } else { specs.join(", ") };
+        Err(OpError::NotFound(format!(
+            "no spec is active; `specum switch <spec>` makes one so ({known})"
+        )))
+    }
+
+    /// The spec that is named, or the one that the session works on, or the active
+    /// one.
+    pub fn find(&self, named: Option<&str>) -> Result<(Project, Spec), OpError> {
+        if let Some(found) = named.is_none().then(spec_of_session).flatten() {
+            return Ok(found);
+        }
+        let project = self.project()?;
+        let spec = self.spec(&project, named)?;
+        Ok((project, spec))
+    }
+
+    /// The same, with everything needed to work it.
+    pub fn workspace(&self, named: Option<&str>) -> Result<Workspace, OpError> {
+        let (project, spec) = self.find(named)?;
+        Ok(one_at_a_time(Workspace::new(&project, spec)?))
+    }
+
+    /// Tells what reviews of the plan have found.
+    pub fn tell_news(&self, workspace: &Workspace) {
+        workspace.take_news().iter().for_each(|news| self.warn(news));
+    }
+
+    /// Warns that another session or run works on a spec that a person is about to
+    /// change. The person decides; the other one notices at its next step.
+    pub(super) fn warn_if_held(&self, store: &Store) {
+        let me = session::of_any_host();
+        let holder = holder(store, Asker::session_or_person(me.as_deref()));
+        if let Holder::Other(owner) = holder {
+            self.warn(format!("this spec is being worked on by {}", owner.description()));
+        }
+    }
+
+    /// Warns of settings that have no effect, where a loop is about to begin with
+    /// them.
+    pub fn warn_of_settings(&self, project: &Project) {
+        let keys: Vec<String> = project
+            .inherited
+            .iter()
+            .filter(|key| key.read_as.is_none())
+            .map(|key| format!("`{}`", key.key))
+            .collect();
+        if !keys.is_empty() {
+            let have = if keys.len() == 1 { "has" } else { "have" };
+            let keys = keys.join(", ");
+            self.warn(format!(
+                "{SETTINGS_FILE}: {keys} {have} no effect in specum; see `specum doctor`"
+            ));
+        }
+    }
+
+    /// Makes the session whose shell asks for work, or hands it in, the owner of the
+    /// spec, unless another session or run is.
+    pub(super) fn hold_for_session(&self, workspace: &Workspace) -> Result<(), OpError> {
+        self.warn_without_hooks();
+        let Some(session) = session::of_any_host() else { return Ok(()) };
+        let locked = workspace.store.lock()?;
+        let view = locked.read()?;
+        let Some(state) = view.state.as_ref() else { return Ok(()) };
+        let holder = owner::holder(&workspace.store, Some(state), Asker::Session(&session));
+        // In a sandbox the journal is all that a later hook can see.
+        let works_itself = session::host().is_some_and(Host::works_itself);
+        if holder == Holder::Nobody || (works_itself && holder == Holder::Me) {
+            let step = machine::step(state, &view.file(), Event::Hold(owner::session(&session)));
+            locked.write_step(Entry::Held { session: session.clone() }, &step)?;
+        }
+        if holder.other().is_none() {
+            match Note::asked(&session, None, &workspace.spec) {
+                // A sandbox may keep us from writing anywhere but in the project.
+                Err(error) if !works_itself => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns that the host of this session does not call the hooks that would send
+    /// it back to work.
+    fn warn_without_hooks(&self) {
+        let (host, how) = match session::host().filter(|_| session::judged_by_hooks().is_none()) {
+            Some(Host::Codex) => ("codex", HOW_TO_TRUST),
+            Some(Host::Gemini) => (
+                "gemini",
+                "trust this folder in gemini (/permissions), \
+                 and run `specum plugin install --host gemini` in a terminal",
+            ),
+            Some(Host::Claude) | None => return,
+        };
+        self.warn(format!(
+            "{host} has not called specum's hooks in this session, so nothing sends it back to \
+             work: {how}"
+        ));
+    }
+}
+
+/// Refuses a session that asks for work of a spec that another one holds.
+pub(super) fn refuse_other_sessions(workspace: &Workspace) -> Result<(), OpError> {
+    let Some(session) = session::of_any_host() else { return Ok(()) };
+    match holder(&workspace.store, Asker::Session(&session)).other() {
+        Some(other) => {
+            let (spec, by) = (workspace.spec.name.clone(), other.description());
+            Err(AttemptError::HeldByOther { spec, by }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Who holds a spec, by its state as it stands.
+pub(super) fn holder(store: &Store, asker: Asker<'_>) -> Holder {
+    let state = store.read_state().and_then(Result::ok);
+    owner::holder(store, state.as_ref(), asker)
+}
+
+/// In a host whose own model works, one model does one task after the other.
+pub(super) fn one_at_a_time(mut workspace: Workspace) -> Workspace {
+    if session::host().is_some_and(Host::works_itself) {
+        workspace.scope.max_parallel = 1;
+    }
+    workspace
+}
+
+/// What is wrong with the settings of a project, if anything is.
+pub(crate) fn settings_problems(project: &Project) -> Option<String> {
+    let lines = project
+        .problems
+        .iter()
+        .map(|problem| format!("\n  {SETTINGS_FILE}:{}: {}", problem.line, problem.message));
+    let lines: String = lines.collect();
+    (!lines.is_empty()).then(|| format!("the settings have mistakes:{lines}"))
+}
+
+/// The spec that a session has asked for work of, unless another session or run
+/// works on it by now.
+pub(crate) fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
+    let (project, spec, holder) = noted(session_id)?;
+    holder.other().is_none().then_some((project, spec))
+}
+
+/// The spec that the session this command runs in works on.
+fn spec_of_session() -> Option<(Project, Spec)> {
+    let (project, spec, holder) = noted(&session::of_any_host()?)?;
+    (holder == Holder::Me).then_some((project, spec))
+}
+
+fn noted(session_id: &str) -> Option<(Project, Spec, Holder)> {
+    let note = Note::of(session_id)?;
+    let project = Project::at(note.root);
+    let spec = project.settings.enabled.then(|| project.spec_in(&note.spec))?.ok()?;
+    let holder = holder(&Store::of(&spec), Asker::Session(session_id));
+    Some((project, spec, holder))
+}

@@ -1,0 +1,203 @@
+//! Pausing, resuming and cancelling a loop.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
+use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::state::{Driver, State};
+
+use super::caller::holder;
+use super::{Caller, LoopFile, NewState, OpError};
+use crate::attempt::{AttemptError, Workspace};
+use crate::git::Git;
+use crate::owner;
+use crate::person;
+use crate::project::Spec;
+use crate::ralph_loop;
+use crate::session;
+use crate::store::{self, Store};
+
+/// How long a run may take to put away what its agents have left.
+const RUN_ENDS: Duration = Duration::from_secs(60);
+
+/// A loop that waits from now on.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Pause {
+    /// The spec.
+    pub name: String,
+    /// `paused`.
+    pub state: NewState,
+}
+
+/// A loop that goes on.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Resume {
+    /// The spec.
+    pub name: String,
+    /// `resumed`.
+    pub state: NewState,
+    /// Whether a task that had used its attempts gets another round.
+    #[serde(skip)]
+    pub another_round: bool,
+}
+
+/// A loop that was ended, and what stood before.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cancel {
+    /// The spec.
+    pub name: String,
+    /// The phase of the loop; null without one.
+    pub phase: Option<String>,
+    /// How many boxes are ticked.
+    pub done: usize,
+    /// How many boxes there are.
+    pub total: usize,
+    /// Which attempt at its task was next.
+    pub task_iteration: Option<u64>,
+    /// Which attempt of the loop was next.
+    pub global_iteration: Option<u64>,
+    /// Whether a loop was running.
+    pub cancelled: bool,
+    /// Where the spec's folder is now; null unless it was moved to the trash.
+    pub moved_to: Option<String>,
+    /// What became of the loop file of the Ralph Loop plugin; null without one.
+    pub loop_file: Option<LoopFile>,
+}
+
+/// Lets the loop wait. The Stop hook lets the session go, a run ends its agents.
+pub fn pause(workspace: &Workspace) -> Result<Pause, OpError> {
+    let entry = Entry::Paused { why: None, branch: None };
+    let after = change(workspace, Event::Pause { why: None }, entry)?.after;
+    if after.is_some_and(|state| state.driver == Driver::RalphLoop) {
+        // The Ralph Loop waits with us.
+        ralph_loop::end(&workspace.spec)?;
+    }
+    Ok(Pause { name: workspace.spec.name.clone(), state: NewState::Paused })
+}
+
+/// Lets a paused or blocked loop go on.
+pub fn resume(caller: &Caller<'_>, workspace: &Workspace) -> Result<Resume, OpError> {
+    // Whoever paused it may let it go on; a block is a person's to lift.
+    let state = workspace.store.read_state().and_then(Result::ok);
+    if state.is_some_and(|state| state.blocked.is_some()) {
+        caller.require_person("resume")?;
+    }
+    let Changed { was_blocked, after } = change(workspace, Event::Resume, Entry::Resumed)?;
+    if let Some(state) = after.filter(|state| state.driver == Driver::RalphLoop) {
+        drive_again(caller, &workspace.spec, &state)?;
+    }
+    caller.hold_for_session(workspace)?;
+    let name = workspace.spec.name.clone();
+    Ok(Resume { name, state: NewState::Resumed, another_round: was_blocked })
+}
+
+/// A change of the loop's state.
+struct Changed {
+    was_blocked: bool,
+    after: Option<State>,
+}
+
+fn change(workspace: &Workspace, event: Event, entry: Entry) -> Result<Changed, OpError> {
+    let locked = workspace.store.lock()?;
+    let view = locked.read()?;
+    let none = || AttemptError::NoLoop(workspace.spec.name.clone());
+    let state = view.state.as_ref().ok_or_else(none)?;
+    // Index and total follow the file; a missing one would set them to nothing.
+    if view.tasks.is_none() {
+        return Err(AttemptError::NoTasks(workspace.spec.shown.clone()).into());
+    }
+    let step = machine::step(state, &view.file(), event);
+    locked.write_step(entry, &step)?;
+    Ok(Changed { was_blocked: state.blocked.is_some(), after: step.state })
+}
+
+/// Begins the Ralph Loop again that drives this spec.
+fn drive_again(caller: &Caller<'_>, spec: &Spec, state: &State) -> Result<(), OpError> {
+    if ralph_loop::LoopFile::of(spec) == (ralph_loop::LoopFile::Ours { active: true }) {
+        return Ok(());
+    }
+    match ralph_loop::can_drive(spec) {
+        Ok(()) => {
+            let session = session::current();
+            ralph_loop::begin(spec, session.as_deref(), state.max_global_iterations)?;
+        }
+        Err(error) => caller.warn(format!("resumed, but nobody drives: {error}")),
+    }
+    Ok(())
+}
+
+/// Ends the loop and deletes its state. With `remove` the spec's folder goes to the
+/// trash, once a run that worked the spec has ended.
+pub fn cancel(caller: &Caller<'_>, named: Option<&str>, remove: bool) -> Result<Cancel, OpError> {
+    // An agent that ends a loop and begins it anew would have its ticks count.
+    if person::is_an_agents_shell() {
+        caller.require_person("cancel")?;
+    }
+    let (project, spec) = caller.find(named)?;
+    let store = Store::of(&spec);
+    caller.warn_if_held(&store);
+    let runner = match holder(&store, Asker::Person) {
+        Holder::Other(owner @ Owner::Runner { .. }) => Some(owner),
+        Holder::Nobody | Holder::Me | Holder::Other(Owner::Session { .. }) => None,
+    };
+    let mut cancel = end_loop(&spec, &store)?;
+    cancel.loop_file = LoopFile::of(ralph_loop::end(&spec)?);
+    if remove {
+        runner.map_or(Ok(()), |runner| wait_for(&store, &runner))?;
+        if let Ok(git) = Git::open(&project.root) {
+            git.exclude_own_files()?;
+        }
+        cancel.moved_to = Some(project.shown(&store::move_to_trash(&project, &spec)?));
+    }
+    Ok(cancel)
+}
+
+/// Deletes the state and what the hooks remember, and tells what stood before.
+fn end_loop(spec: &Spec, store: &Store) -> Result<Cancel, OpError> {
+    let state = store.read_state();
+    // A plan or a state that cannot be read is no reason to go on with it.
+    let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
+    let file = tasks.file();
+    let phase = state.as_ref().map(|state| match state {
+        Ok(state) => state.phase.as_str().to_owned(),
+        Err(why) => format!("unknown (corrupt state: {why})"),
+    });
+    let cancelled = store.has_state();
+    let state = state.and_then(Result::ok);
+    let cancel = Cancel {
+        name: spec.name.clone(),
+        phase,
+        done: file.done_count(),
+        total: file.tasks.len(),
+        task_iteration: state.as_ref().map(|state| state.task_iteration),
+        global_iteration: state.as_ref().map(|state| state.global_iteration),
+        cancelled,
+        moved_to: None,
+        loop_file: None,
+    };
+    if cancelled {
+        let state = state.unwrap_or_else(|| State::new(file.tasks.len()));
+        let step = machine::step(&state, &file, Event::Cancel);
+        store.lock()?.write_step(Entry::Cancelled, &step)?;
+    }
+    store.forget_memory()?;
+    Ok(cancel)
+}
+
+/// Waits for a run that has lost its spec: it still puts away what its agents have
+/// left, and tells the journal.
+fn wait_for(store: &Store, runner: &Owner) -> Result<(), OpError> {
+    let asked = Instant::now();
+    while !owner::is_gone(store, runner) {
+        if asked.elapsed() > RUN_ENDS {
+            return Err(OpError::StillRunning(runner.description()));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}

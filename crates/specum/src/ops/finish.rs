@@ -1,0 +1,133 @@
+//! The result of an attempt: judged, or recorded for the hook that judges.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use specum_core::completion;
+use specum_core::machine::Signal;
+
+use super::{Caller, OpError};
+use crate::attempt::{By, Judgement, Workspace};
+use crate::session;
+
+/// What came of a result that was handed in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Finish {
+    /// The result is judged.
+    Judgement(Box<Verdict>),
+    /// The result is recorded. Where a command cannot commit, the host's hook
+    /// judges at the end of the turn: it runs outside the sandbox.
+    Recorded(RecordedResult),
+}
+
+/// A result that waits for its judge.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecordedResult {
+    /// The task.
+    pub task: String,
+    /// Always true.
+    pub recorded: bool,
+}
+
+/// The verdict on an attempt.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// The task.
+    pub task: String,
+    /// Which attempt it was, from 1.
+    pub attempt: u64,
+    /// Whether the task is done.
+    pub passed: bool,
+    /// What a person is asked first; the attempt has neither passed nor failed then.
+    pub waits: Option<String>,
+    /// The git reference that holds its work meanwhile.
+    pub kept: Option<String>,
+    /// Whether nothing was run to prove it.
+    pub unverified: bool,
+    /// Why it failed, a sentence each.
+    pub failures: Vec<String>,
+    /// Other tasks' boxes that were ticked meanwhile, and opened again.
+    pub unticked: Vec<String>,
+    /// Files that it changed and does not name.
+    pub outside: Vec<String>,
+    /// Files that it changed and its check runs.
+    pub proofs: Vec<String>,
+    /// The commit; null if there is none.
+    pub commit: Option<String>,
+    /// Why there is no commit, unless there was nothing to commit.
+    pub not_committed: Option<String>,
+    /// The end of what the check printed.
+    pub output: String,
+    /// What the loop says of itself: `TASK_COMPLETE`, `BATCH_COMPLETE`.
+    pub signals: Vec<String>,
+    /// What a person calls the task.
+    #[serde(skip)]
+    pub shown: String,
+}
+
+impl Verdict {
+    fn of(workspace: &Workspace, judged: Judgement) -> Verdict {
+        let passed = judged.passed();
+        let no_repository = workspace.git.as_ref().err().filter(|_| passed);
+        let signal = |signal: &Signal| match signal {
+            Signal::TaskComplete => Some(completion::TASK_COMPLETE.to_owned()),
+            Signal::BatchComplete => Some("BATCH_COMPLETE".to_owned()),
+            Signal::AllTasksComplete | Signal::Blocked => None,
+        };
+        Verdict {
+            shown: judged.key.shown().to_owned(),
+            task: judged.key.id,
+            attempt: judged.attempt,
+            passed,
+            waits: judged.question,
+            kept: judged.kept,
+            unverified: judged.verdict.unverified,
+            failures: judged.verdict.failures.into_iter().map(|failure| failure.message).collect(),
+            unticked: judged.unticked,
+            outside: judged.verdict.outside,
+            proofs: judged.verdict.proofs,
+            commit: judged.commit,
+            not_committed: no_repository
+                .map(|why| why.lines().next().unwrap_or_default().to_owned()),
+            output: judged.output,
+            signals: judged.signals.iter().filter_map(signal).collect(),
+        }
+    }
+}
+
+/// Judges the result of an open attempt, or records it where a hook judges. The
+/// result is asked for once the attempt is found.
+pub fn finish(
+    caller: &Caller<'_>,
+    workspace: &Workspace,
+    task: &str,
+    result: impl FnOnce() -> Result<String, OpError>,
+) -> Result<Finish, OpError> {
+    caller.warn_if_held(&workspace.store);
+    caller.hold_for_session(workspace)?;
+    let opened = workspace.opened(task)?;
+    let result = result()?;
+    if let Some(session) = session::judged_by_hooks() {
+        workspace.report(&opened, &result, &session)?;
+        let task = opened.key.id;
+        return Ok(Finish::Recorded(RecordedResult { task, recorded: true }));
+    }
+    let judged = workspace.judge(&opened, &result, By::Verb)?;
+    Ok(Finish::Judgement(Box::new(Verdict::of(workspace, judged))))
+}
+
+/// Ends an open attempt as failed, without a check.
+pub fn fail(
+    workspace: &Workspace,
+    task: &str,
+    reason: impl FnOnce() -> Result<String, OpError>,
+) -> Result<Verdict, OpError> {
+    let opened = workspace.opened(task)?;
+    let reason = reason()?;
+    let reason = match reason.trim() {
+        "" => "given up without a reason",
+        reason => reason,
+    };
+    Ok(Verdict::of(workspace, workspace.give_up(&opened, reason)?))
+}

@@ -1,0 +1,77 @@
+//! The specs of a project, and which one is active.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use specum_core::state::State;
+
+use super::{Caller, OpError};
+use crate::git::Git;
+use crate::store::{self, Store};
+
+/// A spec in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SpecRow {
+    /// Name of its folder.
+    pub name: String,
+    /// Where it is, from the project's root.
+    pub path: String,
+    /// Whether it is the active one.
+    pub active: bool,
+    /// The phase of its loop, or `corrupt`; null without a loop.
+    pub phase: Option<String>,
+    /// How many boxes are ticked.
+    pub done: usize,
+    /// How many boxes there are.
+    pub total: usize,
+}
+
+/// The spec that has become the active one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Switch {
+    /// Its name.
+    pub name: String,
+    /// Where it is, from the project's root.
+    pub path: String,
+}
+
+/// Every spec of the project, in the order of the specs directories.
+pub fn list(caller: &Caller<'_>) -> Result<Vec<SpecRow>, OpError> {
+    let project = caller.project()?;
+    // Whoever has to correct the marker needs the names.
+    let active = project.current().unwrap_or_else(|error| {
+        caller.warn(error);
+        None
+    });
+    let row = |spec| {
+        let store = Store::of(&spec);
+        let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
+        let file = tasks.file();
+        let phase = store.read_state().map(|state| match state {
+            Ok(State { phase, .. }) => phase.as_str().to_owned(),
+            Err(_) => "corrupt".to_owned(),
+        });
+        SpecRow {
+            active: active.as_ref() == Some(&spec),
+            name: spec.name,
+            path: spec.shown,
+            phase,
+            done: file.done_count(),
+            total: file.tasks.len(),
+        }
+    };
+    Ok(project.specs().into_iter().map(row).collect())
+}
+
+/// Makes a spec the active one.
+pub fn switch(caller: &Caller<'_>, named: &str) -> Result<Switch, OpError> {
+    let project = caller.project()?;
+    let spec = project.spec(named)?;
+    // In a host's sandbox the hooks see to it.
+    if let Ok(git) = Git::open(&project.root)
+        && git.refuse_read_only().is_ok()
+    {
+        git.exclude_own_files()?;
+    }
+    store::make_active(&project, &spec)?;
+    Ok(Switch { name: spec.name, path: spec.shown })
+}

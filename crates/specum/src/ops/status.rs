@@ -1,0 +1,191 @@
+//! Where a spec stands.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use specum_core::machine;
+use specum_core::owner::Asker;
+use specum_core::plan::{self, Scope};
+use specum_core::state::{Driver, State};
+use specum_core::summary::{Attempt, AttemptResult, Summary};
+use specum_core::tasks::{Task, TaskFile};
+
+use super::{Caller, OpError};
+use crate::owner;
+use crate::store::Store;
+
+/// Where a spec stands. Fields of the loop are null without one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The spec.
+    pub name: String,
+    /// Where it is, from the project's root.
+    pub path: String,
+    /// The phase of the loop.
+    pub phase: Option<String>,
+    /// How many boxes are ticked.
+    pub done: usize,
+    /// How many boxes there are.
+    pub total: usize,
+    /// The id of the task that is due next.
+    pub next: Option<String>,
+    /// Which attempt at this task is next.
+    pub task_iteration: Option<u64>,
+    /// How many attempts a task may have.
+    pub max_task_iterations: Option<u64>,
+    /// Which attempt of the loop is next.
+    pub global_iteration: Option<u64>,
+    /// How many attempts the loop may have.
+    pub max_global_iterations: Option<u64>,
+    /// Whether the loop waits for `specum resume`.
+    pub paused: bool,
+    /// Why it waits, unless a person wanted it to.
+    pub paused_for: Option<String>,
+    /// Why the loop cannot go on by itself.
+    pub blocked: Option<String>,
+    /// What sends a session back to work.
+    pub driver: Option<StatusDriver>,
+    /// Who works on the spec, in words.
+    pub held_by: String,
+    /// Tasks that passed without a check.
+    pub unverified: Vec<String>,
+    /// Tasks that a person ticked.
+    pub by_person: Vec<String>,
+    /// What waits for a person's word.
+    pub questions: Vec<String>,
+    /// Checks that were changed during an attempt and did not count, in words.
+    pub overruled_checks: Vec<String>,
+    /// Work that was taken out of the tree and kept.
+    pub kept: Vec<KeptWork>,
+    /// How many attempts were opened.
+    pub attempts: usize,
+    /// How many of them were worked on.
+    pub worked: usize,
+    /// How long they took, one added to the other.
+    pub millis: u64,
+    /// The tokens they used; null if no agent counts them.
+    pub tokens: Option<u64>,
+    /// The dollars they cost; null if no agent names its price.
+    pub cost: Option<f64>,
+    /// Whether part of that is an estimate.
+    pub estimated: bool,
+    /// How the last run ended, in its words.
+    pub last_run: Option<String>,
+    /// Every task of the plan.
+    pub tasks: Vec<StatusTask>,
+}
+
+/// What sends a session back to work when it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StatusDriver {
+    /// specum's own Stop hook.
+    Hook,
+    /// The Ralph Loop plugin of Claude Code.
+    RalphLoop,
+}
+
+/// Work that was taken out of the tree and kept.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KeptWork {
+    /// The task.
+    pub task: String,
+    /// Which attempt it was.
+    pub attempt: u64,
+    /// The git reference that holds it.
+    pub reference: String,
+    /// How many files were changed.
+    pub files: usize,
+}
+
+/// A task of the plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StatusTask {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Whether its box is ticked.
+    pub done: bool,
+    /// The line of `tasks.md` that it begins on.
+    pub line: usize,
+}
+
+/// Where a spec stands.
+pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpError> {
+    let project = caller.project()?;
+    let spec = caller.spec(&project, named)?;
+    let store = Store::of(&spec);
+    let view = store.read()?;
+    let (state, file) = (view.state.as_ref(), view.file());
+    let summary = Summary::of(&store.read_journal()?, &file);
+    let worked = worked(&summary);
+    Ok(Status {
+        name: spec.name,
+        path: spec.shown,
+        phase: state.map(|state| state.phase.as_str().to_owned()),
+        done: file.done_count(),
+        total: file.tasks.len(),
+        next: next(state, &file).map(Task::name),
+        task_iteration: state.map(|state| state.task_iteration),
+        max_task_iterations: state.map(|state| state.max_task_iterations),
+        global_iteration: state.map(|state| state.global_iteration),
+        max_global_iterations: state.map(|state| state.max_global_iterations),
+        paused: state.is_some_and(|state| state.awaiting_approval && state.blocked.is_none()),
+        paused_for: state.and_then(|state| state.paused_for.clone()),
+        blocked: state.and_then(|state| state.blocked.clone()),
+        driver: state.map(|state| match state.driver {
+            Driver::Hook => StatusDriver::Hook,
+            Driver::RalphLoop => StatusDriver::RalphLoop,
+        }),
+        held_by: owner::holder(&store, state, Asker::Person).to_string(),
+        unverified: summary.unverified,
+        by_person: summary.by_person,
+        questions: summary.questions,
+        overruled_checks: summary.overruled_checks,
+        kept: summary
+            .kept
+            .into_iter()
+            .map(|kept| KeptWork {
+                task: kept.task,
+                attempt: kept.attempt,
+                reference: kept.reference,
+                files: kept.files,
+            })
+            .collect(),
+        attempts: summary.attempts,
+        worked,
+        millis: summary.millis,
+        tokens: summary.spent.tokens,
+        cost: summary.spent.cost,
+        estimated: summary.spent.estimated,
+        last_run: summary.last_run,
+        tasks: file
+            .tasks
+            .iter()
+            .map(|task| StatusTask {
+                id: task.name(),
+                title: task.title.clone(),
+                done: task.done,
+                line: task.line,
+            })
+            .collect(),
+    })
+}
+
+/// What is due next; a task that waits for a person is not.
+fn next<'t>(state: Option<&State>, file: &'t TaskFile<'_>) -> Option<&'t Task> {
+    let index = match state {
+        Some(state) => machine::unit(state, file, &Scope::all(1)).tasks().first().copied(),
+        None => plan::current(&file.tasks),
+    };
+    index.map(|index| &file.tasks[index])
+}
+
+/// How many attempts took anything: one that was opened and never worked did not.
+fn worked(summary: &Summary) -> usize {
+    let is_worked = |attempt: &&Attempt| {
+        attempt.result != AttemptResult::Open || attempt.millis > 0 || !attempt.agents.is_empty()
+    };
+    summary.tasks.iter().flat_map(|task| &task.attempts).filter(is_worked).count()
+}

@@ -1,0 +1,136 @@
+//! What a person says about the plan: that a task is done, or that a change is
+//! right.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event};
+use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::plan_record::{Change, OnRecord};
+use specum_core::tasks::Task;
+
+use super::caller::holder;
+use super::{Caller, NewState, OpError};
+use crate::attempt::{AttemptError, Workspace};
+
+/// What stands in place of a task for what git starts.
+const GIT: &str = "git";
+
+/// A box that is ticked on a person's word.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Tick {
+    /// The task.
+    pub task: String,
+    /// `ticked`.
+    pub state: NewState,
+    /// Whether it was ticked before.
+    pub already: bool,
+}
+
+/// A change that a person has agreed to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Accept {
+    /// The task, or `git`.
+    pub task: String,
+    /// `accepted`.
+    pub state: NewState,
+    /// What was changed.
+    pub change: AcceptedChange,
+    /// The check from now on, if that was changed.
+    pub check: Option<String>,
+}
+
+/// What was changed while a task was being worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcceptedChange {
+    /// The check of a task.
+    Check,
+    /// A task was removed from the plan.
+    Removed,
+    /// What git starts, such as its hooks.
+    Git,
+}
+
+/// Ticks a box on a person's word, without a check. Refused for a task that is
+/// being worked on.
+pub fn tick(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<Tick, OpError> {
+    caller.require_person("tick")?;
+    let workspace = caller.workspace(named)?;
+    let (locked, view) = workspace.enter_for_a_person()?;
+    let none = || AttemptError::NoLoop(workspace.spec.name.clone());
+    let state = view.state.as_ref().ok_or_else(none)?;
+    let file = view.file();
+    let task = file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
+    refuse_at_work(&workspace, task)?;
+    if !task.done {
+        let step = machine::step(state, &file, Event::Tick { index: task.index });
+        locked.write_step(Entry::Ticked { task: task.key() }, &step)?;
+    }
+    Ok(Tick { task: task.name(), state: NewState::Ticked, already: task.done })
+}
+
+fn refuse_at_work(workspace: &Workspace, task: &Task) -> Result<(), OpError> {
+    let id = task.name();
+    let ledger = workspace.store.ledger()?;
+    // A session works on it by a call, or, if its shell has asked for work, itself.
+    let works_itself = match holder(&workspace.store, Asker::Person) {
+        Holder::Other(Owner::Runner { .. }) => true,
+        Holder::Other(Owner::Session { session_id, .. }) => ledger.was_held_by(&session_id),
+        Holder::Nobody | Holder::Me => false,
+    };
+    let by_itself = works_itself && ledger.at_work().contains(&id.as_str());
+    let by_a_call = ledger.calls_at_work().iter().any(|call| call.task.id == id);
+    match by_itself || by_a_call {
+        true => Err(OpError::NotFound(format!(
+            "{id} is being worked on; wait for its verdict, or `specum pause` first"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Agrees to a change of the plan that was made while a task was being worked on,
+/// or, for the task `git`, to what git starts now.
+pub fn accept(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<Accept, OpError> {
+    caller.require_person("accept")?;
+    let workspace = caller.workspace(named)?;
+    if address == GIT {
+        return accept_git(&workspace);
+    }
+    let (locked, view) = workspace.enter_for_a_person()?;
+    let none = || AttemptError::NoLoop(workspace.spec.name.clone());
+    let state = view.state.as_ref().ok_or_else(none)?;
+    let file = view.file();
+    // One that was removed is in no file, and answers to the name it had.
+    let id = file.by_address(address).map_or(address.to_owned(), Task::name);
+    let plan_record = workspace.plan_record()?;
+    let was_called = |task: &&OnRecord| {
+        let asked = task.unconfirmed.as_ref().map(|asked| &asked.change);
+        matches!(asked, Some(Change::Removed(name)) if *name == address)
+    };
+    let removed = plan_record.removals().find(was_called);
+    let on_record = removed.or(plan_record.task(&id));
+    let on_record = on_record.ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
+    let Some(asked) = &on_record.unconfirmed else {
+        return Err(OpError::NotFound(format!("nothing about {id} waits to be accepted")));
+    };
+    let settled = vec![on_record.task.id.clone()];
+    let step = machine::step(state, &file, Event::Follow { renames: Vec::new(), settled });
+    locked.write_step(Entry::Accepted { task: on_record.task.clone() }, &step)?;
+    let (task, change, check) = match &asked.change {
+        Change::Check(check) => (id, AcceptedChange::Check, Some(check.shown())),
+        Change::Removed(name) => (name.clone(), AcceptedChange::Removed, None),
+    };
+    Ok(Accept { task, state: NewState::Accepted, change, check })
+}
+
+fn accept_git(workspace: &Workspace) -> Result<Accept, OpError> {
+    let ledger = workspace.store.ledger()?;
+    if ledger.git_change().is_none() {
+        return Err(OpError::NotFound("nothing about git waits to be accepted".into()));
+    }
+    let after = workspace.repository()?.programs(None)?.digest();
+    workspace.store.lock()?.record(Entry::GitAccepted { after })?;
+    let (task, change) = (GIT.to_owned(), AcceptedChange::Git);
+    Ok(Accept { task, state: NewState::Accepted, change, check: None })
+}
