@@ -9,6 +9,7 @@
 mod log;
 mod stream;
 mod tree;
+mod workers;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use specum_core::owner::{PidSpace, Process};
@@ -316,7 +316,7 @@ fn drain(
         }
         drop(open);
     };
-    thread::Builder::new().spawn(listen).map(drop)
+    workers::start(listen)
 }
 
 /// Whether a process of this [`space`] is still the one that was recorded;
@@ -392,6 +392,7 @@ fn start_of(pid: u32) -> Option<String> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::thread;
     use std::time::Instant;
 
     use super::*;

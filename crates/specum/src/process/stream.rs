@@ -12,13 +12,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use specum_core::agent::Lines;
 use specum_core::verify::ProcessEnd;
 
 use super::log::Log;
-use super::{LAST_WORDS, OutputTail, Terminal, WhenInterrupted, tree, why_not_started};
+use super::{LAST_WORDS, OutputTail, Terminal, WhenInterrupted, tree, why_not_started, workers};
 use crate::os;
 
 /// How much of the standard error is given back: its end.
@@ -166,7 +165,7 @@ fn listen_to(
     if let Some(mut pipe) = child.stdin.take() {
         let input = input.to_vec();
         // A program that does not read its input must not hold us up.
-        thread::Builder::new().spawn(move || pipe.write_all(&input))?;
+        workers::start(move || drop(pipe.write_all(&input)))?;
     }
     tree::watch(child, move |child| {
         let _ = parts.send(Part::Ended(child));
@@ -209,7 +208,7 @@ fn read_lines(
         }
         let _ = parts.send(Part::Closed);
     };
-    thread::Builder::new().spawn(read).map(drop)
+    workers::start(read)
 }
 
 /// Gives the lines of a log to `read`, within the bounds in which they were
@@ -243,7 +242,7 @@ fn keep_tail(
         }
         let _ = parts.send(Part::Closed);
     };
-    thread::Builder::new().spawn(read).map(drop)
+    workers::start(read)
 }
 
 #[cfg(test)]

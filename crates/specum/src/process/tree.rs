@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use specum_core::digest::Digest;
 use specum_core::verify;
 
-use super::{find_program, why_not_started};
+use super::{find_program, why_not_started, workers};
 use crate::exit::Exit;
 use crate::failpoint;
 use crate::os::{self, Strength};
@@ -190,11 +190,11 @@ pub fn be_the_launcher() {
 }
 
 /// Becomes the program that `args` name, without a terminal, on which it could
-/// wait for a person for ever. In front of its name stands the process that it
-/// dies with, or 0.
+/// wait for a person for ever. In front of its name stand the process that it
+/// dies with, or 0, and the folder that it works in, or nothing.
 pub fn launch(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let parent = args.next().and_then(|parent| parent.to_str()?.parse().ok());
-    let (Some(parent), Some(program)) = (parent, args.next()) else {
+    let (Some(parent), Some(folder), Some(program)) = (parent, args.next(), args.next()) else {
         return Exit::Usage.into();
     };
     os::leave_terminal();
@@ -203,6 +203,9 @@ pub fn launch(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     }
     let mut command = Command::new(&program);
     command.args(args);
+    if !folder.is_empty() {
+        command.current_dir(folder);
+    }
     let error = os::turn_into(&mut command);
     let _ = writeln!(io::stderr(), "{NOT_LAUNCHED}{}", why_not_started(&program, &error));
     ExitCode::from(NOT_LAUNCHED_CODE)
@@ -259,6 +262,9 @@ fn launched(ourselves: PathBuf, command: &Command, when: WhenInterrupted) -> Com
     };
     let mut launched = Command::new(ourselves);
     launched.arg(LAUNCH).arg(dies_with.to_string());
+    // The launcher changes to the folder. If this process did, it would be copied
+    // for that first, which takes longer the more it holds.
+    launched.arg(command.get_current_dir().unwrap_or(Path::new("")));
     launched.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
@@ -268,9 +274,6 @@ fn launched(ourselves: PathBuf, command: &Command, when: WhenInterrupted) -> Com
     }
     // A terminal by its name: what unlocks keys would ask there.
     launched.env_remove("GPG_TTY");
-    if let Some(dir) = command.get_current_dir() {
-        launched.current_dir(dir);
-    }
     launched
 }
 
@@ -320,12 +323,10 @@ pub(super) fn watch(
     mut child: Child,
     ended: impl FnOnce(Child) + Send + 'static,
 ) -> io::Result<()> {
-    thread::Builder::new()
-        .spawn(move || {
-            os::await_end(&mut child);
-            ended(child);
-        })
-        .map(drop)
+    workers::start(move || {
+        os::await_end(&mut child);
+        ended(child);
+    })
 }
 
 /// Waits for a child that has ended, and forgets it. Does not return once we are
