@@ -87,16 +87,18 @@ impl Workspace {
             Err(error) if !error.means_no_repository() => return Err(error.into()),
             other => other.map_err(|error| error.to_string()),
         };
-        if let Ok(git) = &git
-            && let Some(file) = git.committed_loop(&spec.dir)?
-        {
-            return Err(AttemptError::CameAlong(file));
+        let store = Store::of(&spec);
+        if let Ok(git) = &git {
+            let of_commits = [store.tasks_path(), store.progress_path()];
+            if let Some(file) = git.committed_loop(&spec.dir, &of_commits)? {
+                return Err(AttemptError::CameAlong(file));
+            }
         }
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
         let others = project.specs().into_iter().map(|spec| spec.dir);
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
-        let (store, check_time) = (Store::of(&spec), CheckTime::new(time_set(project)));
+        let check_time = CheckTime::new(time_set(project));
         let (digests, hidden_plans) = (Digests::default(), OnceLock::new());
         Ok(Workspace {
             spec,

@@ -8,6 +8,7 @@ mod able;
 mod busy;
 mod commit;
 mod forward;
+mod known;
 mod path;
 mod programs;
 mod work;
@@ -15,6 +16,7 @@ mod work;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use specum_core::verify::ProcessEnd;
@@ -22,7 +24,9 @@ use thiserror::Error;
 
 pub use self::busy::{Alone, say, say_by, say_no_more};
 pub use self::commit::Committed;
+use self::commit::Staged;
 pub use self::forward::Forward;
+use self::known::Known;
 pub(crate) use self::path::shown;
 pub use self::programs::Programs;
 pub use self::work::{Merge, Worktree};
@@ -220,6 +224,8 @@ pub struct Status {
     pub dirty_submodules: Vec<String>,
     /// Those of which the index says something else than HEAD.
     staged: Vec<String>,
+    /// What the index says of them; `None` if some are in conflict.
+    staged_entries: Option<Vec<Staged>>,
     /// Those of which the files say something else than the index.
     unstaged: Vec<String>,
 }
@@ -227,7 +233,7 @@ pub struct Status {
 impl Status {
     /// Reads what `git status --porcelain=v2 --branch -z` prints.
     fn parse(text: &[u8]) -> Status {
-        let mut status = Status::default();
+        let mut status = Status { staged_entries: Some(Vec::new()), ..Status::default() };
         for entry in text.split(|byte| *byte == 0) {
             // How many fields stand before the path.
             let before_path = match entry.first() {
@@ -250,6 +256,8 @@ impl Status {
             };
             if index != b'.' {
                 status.staged.push(path.clone());
+                let entry = Staged::of_status(&path, &fields);
+                status.staged_entries = status.staged_entries.take().zip(entry).map(push);
             }
             if files != b'.' {
                 status.unstaged.push(path.clone());
@@ -278,13 +286,20 @@ impl Status {
 pub struct Git {
     /// The root of the work tree.
     pub root: PathBuf,
+    /// What git has said about the index.
+    known: Arc<Mutex<Known>>,
 }
 
 impl Git {
+    /// The repository whose work tree has this root.
+    pub fn at(root: PathBuf) -> Git {
+        Git { root, known: Arc::default() }
+    }
+
     /// The repository that a directory belongs to; the error says why there is
     /// none.
     pub fn open(dir: &Path) -> Result<Git, GitError> {
-        let root = Git { root: dir.to_owned() }.read_bytes(&["rev-parse", "--show-toplevel"]);
+        let root = Git::at(dir.to_owned()).read_bytes(&["rev-parse", "--show-toplevel"]);
         let root = root.map_err(|error| match error {
             // A link to a repository that is gone is told in other words.
             GitError::Said { message, .. } if message.contains("not a git repository (or any") => {
@@ -292,12 +307,12 @@ impl Git {
             }
             other => other,
         })?;
-        Ok(Git { root: PathBuf::from(os::text(line_of(&root))) })
+        Ok(Git::at(PathBuf::from(os::text(line_of(&root)))))
     }
 
     /// Makes a directory a repository.
     pub fn init(dir: &Path) -> Result<Git, GitError> {
-        let git = Git { root: dir.to_owned() };
+        let git = Git::at(dir.to_owned());
         git.write(&["init", "--quiet", "--initial-branch=main"], &[])?;
         Ok(git)
     }
@@ -342,6 +357,7 @@ impl Git {
 
     /// HEAD, the branch, and what is uncommitted, as they stand at one moment.
     pub fn status(&self) -> Result<Status, GitError> {
+        let stamp = self.stamp();
         let text = self.read_bytes(&[
             "status",
             "--porcelain=v2",
@@ -351,6 +367,7 @@ impl Git {
             "--no-renames",
         ])?;
         let mut status = Status::parse(&text);
+        self.learn_staged(stamp, &status);
         let ours = self.own_state();
         status.changed.retain(|path| {
             // A host may put worktrees into the tree: they are nobody's work.
@@ -388,6 +405,7 @@ impl Git {
 
     /// Which of these paths git ignores: not what it tracks.
     pub fn ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let paths = self.perhaps_untracked(paths);
         if paths.is_empty() {
             return Ok(Vec::new());
         }
@@ -480,12 +498,23 @@ impl Git {
         Ok(files::write(&path, &after)?)
     }
 
-    /// What of a loop in this folder is part of the repository.
-    pub fn committed_loop(&self, dir: &Path) -> Result<Option<String>, GitError> {
+    /// What of a loop in this folder is part of the repository. Which of the `others`
+    /// are, too, is kept for the next commit.
+    pub fn committed_loop(
+        &self,
+        dir: &Path,
+        others: &[PathBuf],
+    ) -> Result<Option<String>, GitError> {
         let files = LOOP_FILES.map(|name| dir.join(name));
+        let stamp = self.stamp();
         let mut args = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsStr::new).to_vec();
-        args.extend(files.iter().map(|file| file.as_os_str()));
-        Ok(path::listed(&self.read_of(&args)?).into_iter().next())
+        args.extend(files.iter().chain(others).map(|file| file.as_os_str()));
+        let is_of_loop =
+            |path: &String| LOOP_FILES.iter().any(|name| path.rsplit('/').next() == Some(name));
+        let found = path::listed(&self.read_of(&args)?).into_iter();
+        let (of_loop, tracked): (Vec<String>, Vec<String>) = found.partition(is_of_loop);
+        self.learn_tracked(stamp, tracked);
+        Ok(of_loop.into_iter().next())
     }
 
     fn read(&self, args: &[&str]) -> Result<String, GitError> {
@@ -577,6 +606,11 @@ impl Git {
         }
         command
     }
+}
+
+fn push<T>((mut list, last): (Vec<T>, T)) -> Vec<T> {
+    list.push(last);
+    list
 }
 
 /// What git prints on one line, without its end.

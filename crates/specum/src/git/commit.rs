@@ -33,12 +33,23 @@ pub struct Committed {
 }
 
 /// What the index says of a path, and differs in from a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Staged {
-    path: String,
+    pub(super) path: String,
     /// Mode and object of the commit.
     was: (String, String),
     /// The mode in the index.
     mode: String,
+}
+
+impl Staged {
+    /// From the fields of an entry of `git status --porcelain=v2`; `None` if the path
+    /// is in conflict.
+    pub(super) fn of_status(path: &str, fields: &[&[u8]]) -> Option<Staged> {
+        let [b"1", _, _, was, mode, _, object, ..] = fields else { return None };
+        let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+        Some(Staged { path: path.to_owned(), was: (text(was), text(object)), mode: text(mode) })
+    }
 }
 
 /// How paths get into an index so that it says what files and index say of them.
@@ -84,8 +95,11 @@ impl Git {
             message: error.to_string(),
         })?;
         let began = SystemTime::from(clock::now());
-        let before = self.staged_since(None).map_err(GitError::refusal)?;
-        self.stage(paths, &before).map_err(GitError::refusal)?;
+        let before = match self.known_staged() {
+            Some(staged) => staged,
+            None => self.staged_since(None).map_err(GitError::refusal)?,
+        };
+        let added = self.stage(paths, &before).map_err(GitError::refusal)?;
         failpoint::reached("after staging");
         let ours: HashSet<&String> = paths.iter().collect();
         let others: Vec<&Staged> =
@@ -116,6 +130,7 @@ impl Git {
         }
         failpoint::reached("after git commit");
         let mut committed = self.committed("HEAD", paths, Some(began))?;
+        self.learn_committed(added);
         by_hooks.extend(committed.by_hooks);
         by_hooks.sort();
         by_hooks.dedup();
@@ -242,9 +257,13 @@ impl Git {
         Ok(folders)
     }
 
-    fn stage(&self, paths: &[String], staged: &[Staged]) -> Result<(), GitError> {
+    /// Stages these paths as files and index have them, and tells which of them are
+    /// in the index then.
+    fn stage(&self, paths: &[String], staged: &[Staged]) -> Result<Vec<String>, GitError> {
         let staging = self.staging(paths, staged)?;
-        staging.calls().into_iter().try_for_each(|(args, list)| self.write(&args, &list))
+        staging.calls().into_iter().try_for_each(|(args, list)| self.write(&args, &list))?;
+        let is_there = |path: &String| self.file(path).symlink_metadata().is_ok();
+        Ok(staging.plain.into_iter().filter(is_there).collect())
     }
 
     /// Commits the index, but for what others have staged.

@@ -49,7 +49,7 @@ pub enum Merge {
 impl Git {
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
-        let tree = Git { root: path.to_owned() };
+        let tree = Git::at(path.to_owned());
         {
             let _alone = worktrees();
             // Forced, because a directory that is gone may still be registered,

@@ -99,7 +99,7 @@ pub(super) fn changed_in(
     let root = &workspace.repository()?.root;
     let plan = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new("."));
     let is_copy = |path: &str| {
-        let (here, there) = (Git { root: root.clone() }.file(path), git.file(path));
+        let (here, there) = (Git::at(root.clone()).file(path), git.file(path));
         Path::new(path).starts_with(plan) && content(&here) == content(&there)
     };
     changed.retain(|path| {

@@ -290,7 +290,7 @@ impl Executor<'_> {
         if place.at == brief::WorkPlace::Alone {
             return Ok(!self.workspace.changed_now(opened)?.is_empty());
         }
-        let git = Git { root: place.root.to_owned() };
+        let git = Git::at(place.root.to_owned());
         let changed = changed_in(&git, opened.base().unwrap_or("HEAD"), self.workspace);
         // It may have deleted the worktree, which is a change too.
         Ok(changed.map_or(true, |changed| !changed.is_empty()))

@@ -160,7 +160,7 @@ fn put_away_below(
         let opened = unsettled.iter().find(is_worked_here).map(|(opened, _)| opened);
         // What has passed there is kept already. One that git was only about to
         // make has nothing in it, and git does not look into it.
-        let there = Git { root: worktree.path.clone() };
+        let there = Git::at(worktree.path.clone());
         let is_whole = || is_worktree(&worktree.path) && there.head().is_some();
         if let Some(opened) = opened.filter(|_| is_whole()) {
             let kept = changed_in(&there, opened.base().unwrap_or("HEAD"), workspace)

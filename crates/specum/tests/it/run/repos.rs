@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use super::{agent, command_run, committed, nothing_is_left, planned, run};
-use crate::world::{Call, PROGRESS, TASKS, World, call};
+use crate::world::{Call, PROGRESS, TASKS, World, call, executable, first_on_path};
 
 /// Two tasks that each leave a file.
 const TWO: &str = "\
@@ -305,4 +305,52 @@ fn finding_30_a_project_may_lie_below_a_path_that_is_no_text() {
     run(&world, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2", "1.3"]);
     nothing_is_left(&world);
+}
+
+/// How often a run of this many tasks starts git.
+fn git_starts(tasks: usize) -> usize {
+    let task =
+        |n: usize| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `test -f out/1.{n}.txt`\n");
+    let world = planned(&(1..=tasks).map(task).collect::<String>());
+    let (counted, path) = (world.home().join("bin"), std::env::var("PATH").unwrap());
+    fs::create_dir(&counted).unwrap();
+    let script =
+        format!("#!/bin/sh\necho x >> \"$HOME/git-starts\"\nPATH='{path}'\nexec git \"$@\"\n");
+    fs::write(counted.join("git"), script).unwrap();
+    executable(&counted.join("git"));
+    let mut command = command_run(&world, &agent(&world, WORKS), &[]);
+    command.env("PATH", first_on_path(&counted));
+    call(command, b"").exits(0);
+    assert_eq!(committed(&world).len(), tasks);
+    fs::read_to_string(world.home().join("git-starts")).unwrap().lines().count()
+}
+
+#[test]
+fn a_task_takes_four_starts_of_git() {
+    // The look before the verdict, staging, the commit, and the look behind it.
+    assert_eq!(git_starts(5) - git_starts(2), 3 * 4);
+}
+
+#[test]
+fn what_a_check_stages_stays_out_of_the_commit() {
+    let world = planned(TWO);
+    world.write(TASKS, TWO.replace("`test", "`echo > mine.txt; git add mine.txt; test"));
+    commit_all(&world);
+    works(&world, WORKS, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    assert_eq!(paths_of(&world, "HEAD~1"), ["out/1.1.txt", PROGRESS, TASKS]);
+    assert!(world.git(&["status", "--porcelain"]).contains("A  mine.txt"), "it stays staged");
+}
+
+#[test]
+fn a_plan_that_is_taken_out_of_the_repository_during_a_run_stays_out() {
+    let world = planned(TWO);
+    let script = format!(
+        "if [ $id = 1.2 ]; then echo specs/ >> .git/info/exclude; \
+         git rm -r -q --cached specs; git commit -q -m 'Keep plans out'; fi\n{WORKS}"
+    );
+    works(&world, &script, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    assert_eq!(world.git(&["ls-files", "specs"]), "");
+    assert!(!world.read(TASKS).contains("- [ ]"));
 }
