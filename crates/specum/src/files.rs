@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use thiserror::Error;
 
@@ -104,16 +105,81 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 
 /// The same, with a word on how long it is to last.
 pub fn write_with(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), FileError> {
-    let failed = |error: io::Error| FileError::new("write", path, error);
-    let temp = prepared(path, bytes).map_err(failed)?;
+    let replacement = Replacement::new(path, bytes)?;
     if durability == Durability::Synced {
         // Otherwise the new name may be there before what it names.
-        temp.as_file().sync_data().map_err(failed)?;
+        replacement.unsynced().sync()?;
     }
-    failpoint::reached("before rename");
-    temp.persist(path).map_err(|error| failed(error.error))?;
-    failpoint::reached("after rename");
-    Ok(())
+    replacement.put_in_place()
+}
+
+/// What is to take the place of a file, written beside it.
+#[derive(Debug)]
+pub struct Replacement {
+    temp: tempfile::NamedTempFile,
+    path: PathBuf,
+}
+
+impl Replacement {
+    /// Writes it; the file itself stays as it is.
+    pub fn new(path: &Path, bytes: &[u8]) -> Result<Replacement, FileError> {
+        let temp = prepared(path, bytes).map_err(|error| FileError::new("write", path, error))?;
+        Ok(Replacement { temp, path: path.to_owned() })
+    }
+
+    /// The same as something that may not be on the disk yet.
+    pub fn unsynced(&self) -> Unsynced<'_> {
+        Unsynced { file: self.temp.as_file(), path: &self.path }
+    }
+
+    /// Puts it in place of the file.
+    pub fn put_in_place(self) -> Result<(), FileError> {
+        failpoint::reached("before rename");
+        let put = self.temp.persist(&self.path);
+        put.map_err(|error| FileError::new("write", &self.path, error.error))?;
+        failpoint::reached("after rename");
+        Ok(())
+    }
+}
+
+/// A file whose content may not be on the disk yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Unsynced<'f> {
+    /// The file.
+    pub file: &'f File,
+    /// What it is called in an error.
+    pub path: &'f Path,
+}
+
+impl Unsynced<'_> {
+    fn sync(self) -> Result<(), FileError> {
+        self.file.sync_data().map_err(|error| FileError::new("write", self.path, error))
+    }
+}
+
+/// Brings files to the disk, all of them at the same time: a file system writes down
+/// together what it is asked for together, and otherwise waits for the disk once for
+/// each.
+pub fn sync_together(files: &[Unsynced<'_>]) -> Result<(), FileError> {
+    let Some((first, others)) = files.split_first() else { return Ok(()) };
+    thread::scope(|scope| {
+        let beside: Vec<_> = others
+            .iter()
+            .map(|file| {
+                let started = thread::Builder::new().spawn_scoped(scope, || file.sync());
+                // A limit on threads only makes it take longer.
+                started.map_err(|_| file)
+            })
+            .collect();
+        let first = first.sync();
+        beside.into_iter().fold(first, |before, file| {
+            let synced = match file {
+                Ok(thread) => thread.join().expect("a sync does not panic"),
+                Err(file) => file.sync(),
+            };
+            before.and(synced)
+        })
+    })
 }
 
 /// Lets renames and deletions in a folder last: the disk may get the names of files

@@ -1,5 +1,6 @@
 //! One change of a spec's files: all of it, or nothing.
 
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -9,12 +10,12 @@ use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateCh
 use specum_core::machine::Step;
 use specum_core::progress;
 use specum_core::state::{self, Corrupt};
-use specum_core::tasks::{TaskEdit, TaskKey};
+use specum_core::tasks::{TaskEdit, TaskKey, TaskText};
 
 use super::{Lock, MAX_PART, MAX_TEXT, Store, StoreError, View};
 use crate::clock;
 use crate::failpoint;
-use crate::files::{self, Durability, FileError};
+use crate::files::{self, Durability, FileError, Replacement, Unsynced};
 
 /// The longest journal that is brought back.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
@@ -60,12 +61,12 @@ impl Locked<'_> {
 
     /// Writes a record that changes no file.
     pub fn record(&self, entry: Entry) -> Result<(), StoreError> {
-        self.append(new_record(None, entry), Durability::Fast)
+        self.append(new_record(None, entry))
     }
 
     /// The same for a record about an attempt.
     pub fn record_of(&self, attempt: &AttemptId, entry: Entry) -> Result<(), StoreError> {
-        self.append(new_record(Some(attempt), entry), Durability::Fast)
+        self.append(new_record(Some(attempt), entry))
     }
 
     /// Writes a transaction.
@@ -100,8 +101,7 @@ impl Locked<'_> {
             });
         }
         failpoint::reached("before the journal");
-        let durability = self.durability_of(&changes);
-        self.append(Record { changes: Some(changes.clone()), ..record }, durability)?;
+        self.append(Record { changes: Some(changes.clone()), ..record })?;
         failpoint::reached("after the journal");
         self.complete(&changes)?;
         failpoint::reached("after the transaction");
@@ -112,19 +112,20 @@ impl Locked<'_> {
     /// said to be done is not done again.
     fn complete(&self, changes: &Changes) -> Result<(), StoreError> {
         self.apply(changes)?;
-        let durability = self.durability_of(changes);
-        if durability == Durability::Synced {
+        if self.durability_of(changes) == Durability::Synced {
             // With it the journal's own name, and everything that was renamed.
             files::sync_folder(&self.store.dir)?;
         }
-        self.append(new_record(None, Entry::Done), durability)
+        // Not synced: if this record is lost, the changes are made once more, which
+        // changes nothing.
+        self.append(new_record(None, Entry::Done))
     }
 
     /// A verdict counts, with the state that it leads to. What only tells, or only
     /// counts on, is on the disk with the next one: a sync takes longer than
     /// everything else that we do for a task.
     fn durability_of(&self, changes: &Changes) -> Durability {
-        if changes.tasks.is_empty() && changes.notes.is_empty() {
+        if changes.tasks.is_empty() && changes.notes.is_empty() && changes.retracted.is_empty() {
             Durability::Fast
         } else {
             self.store.durability
@@ -139,46 +140,73 @@ impl Locked<'_> {
         })
     }
 
-    /// Carries out the changes. Each may have been carried out before.
+    /// Carries out the changes. Each may have been carried out before. The journal is
+    /// on the disk before any of them is made, and so is what each consists of.
     fn apply(&self, changes: &Changes) -> Result<(), StoreError> {
-        self.apply_to_tasks(&changes.tasks)?;
-        self.apply_to_progress(changes)?;
+        let tasks = self.edited_tasks(&changes.tasks)?;
+        let progress = self.edited_progress(changes)?;
+        let state = match &changes.state {
+            StateChange::Write(object) => {
+                let state = state::render_object(object);
+                Some(Replacement::new(&self.store.state_path(), &state)?)
+            }
+            StateChange::Keep | StateChange::Delete => None,
+        };
+        if self.durability_of(changes) == Durability::Synced {
+            let new = tasks.iter().map(|(file, _)| file).chain(&progress).chain(&state);
+            self.sync_with_journal(&new.collect::<Vec<_>>())?;
+        }
+        if let Some((file, text)) = tasks {
+            file.put_in_place()?;
+            *self.store.known_tasks.lock().expect("no reader panics") = Arc::new(text);
+        }
+        progress.map_or(Ok(()), Replacement::put_in_place)?;
         for &index in &changes.merged_parts {
             files::remove(&self.store.part_path(index))?;
             failpoint::reached("after removing a part");
         }
-        match &changes.state {
-            StateChange::Keep => {}
-            StateChange::Write(object) => {
-                let (path, durability) = (self.store.state_path(), self.durability_of(changes));
-                files::write_with(&path, &state::render_object(object), durability)?;
-            }
-            StateChange::Delete => {
-                files::remove(&self.store.state_path())?;
-                failpoint::reached("after removing the state");
-            }
+        state.map_or(Ok(()), Replacement::put_in_place)?;
+        if changes.state == StateChange::Delete {
+            files::remove(&self.store.state_path())?;
+            failpoint::reached("after removing the state");
         }
         Ok(())
     }
 
-    fn apply_to_tasks(&self, edits: &[TaskEdit]) -> Result<(), StoreError> {
+    fn sync_with_journal(&self, new: &[&Replacement]) -> Result<(), StoreError> {
+        let path = self.store.journal_path();
+        let journal = match File::open(&path) {
+            Ok(journal) => Some(journal),
+            // Boxes can be opened in a plan that has no loop.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(FileError::new("read", &path, error).into()),
+        };
+        let journal = journal.as_ref().map(|file| Unsynced { file, path: &path });
+        let new = new.iter().map(|file| file.unsynced());
+        Ok(files::sync_together(&new.chain(journal).collect::<Vec<_>>())?)
+    }
+
+    /// The task file as these edits leave it; `None` if it stays as it is.
+    fn edited_tasks(
+        &self,
+        edits: &[TaskEdit],
+    ) -> Result<Option<(Replacement, TaskText)>, StoreError> {
         if edits.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let path = self.store.tasks_path();
-        let Some(before) = self.store.read_tasks()? else { return Ok(()) };
+        let Some(before) = self.store.read_tasks()? else { return Ok(None) };
         let after = TaskEdit::apply_to(edits, &before.file());
-        if *after != **before {
-            self.store.replace(&self.store.writable(&path)?, &after)?;
-            *self.store.known_tasks.lock().expect("no reader panics") = Arc::new(after);
+        if *after == **before {
+            return Ok(None);
         }
-        Ok(())
+        Ok(Some((Replacement::new(&self.store.writable(&path)?, &after)?, after)))
     }
 
     /// Opens boxes of a plan whose loop, if it has one, is not concerned.
     pub fn open_boxes(&self, tasks: &[TaskKey]) -> Result<(), StoreError> {
-        let edits: Vec<TaskEdit> = tasks.iter().cloned().map(TaskEdit::Untick).collect();
-        self.apply_to_tasks(&edits)
+        let tasks = tasks.iter().cloned().map(TaskEdit::Untick).collect();
+        self.apply(&Changes { tasks, ..Changes::default() })
     }
 
     fn progress(&self) -> Result<Vec<u8>, StoreError> {
@@ -186,12 +214,13 @@ impl Locked<'_> {
         Ok(text.unwrap_or_else(|| progress::template(&self.store.name).into_bytes()))
     }
 
-    fn apply_to_progress(&self, changes: &Changes) -> Result<(), StoreError> {
-        let Some(digests) = &changes.progress else { return Ok(()) };
+    /// The notes as the changes leave them; `None` if they stay as they are.
+    fn edited_progress(&self, changes: &Changes) -> Result<Option<Replacement>, StoreError> {
+        let Some(digests) = &changes.progress else { return Ok(None) };
         let now = self.progress()?;
         let found = Digest::of(&now).hex();
         if found == digests.after {
-            return Ok(());
+            return Ok(None);
         }
         let mut notes = changes.notes.clone();
         if found != digests.before {
@@ -201,7 +230,8 @@ impl Locked<'_> {
             notes.retain(|note| !text.contains(note.text.trim()));
         }
         let path = self.store.writable(&self.store.progress_path())?;
-        Ok(self.store.replace(&path, &progress::edited(&now, &changes.retracted, &notes))?)
+        let edited = progress::edited(&now, &changes.retracted, &notes);
+        Ok(Some(Replacement::new(&path, &edited)?))
     }
 
     /// Deletes what writers have left that were killed before their rename.
@@ -253,10 +283,12 @@ impl Locked<'_> {
         }
     }
 
-    fn append(&self, record: Record, durability: Durability) -> Result<(), StoreError> {
+    /// Adds a record to the journal. It is on the disk with the changes that it
+    /// announces, or with the next ones.
+    fn append(&self, record: Record) -> Result<(), StoreError> {
         let begins = matches!(&record.entry, Entry::Started { plan, .. } if !plan.is_empty());
         let (path, line) = (self.store.journal_path(), record.render());
-        files::append_line(&path, &line, durability)?;
+        files::append_line(&path, &line, Durability::Fast)?;
         if let Some(backup) = self.store.backup() {
             backup.follow(&path, &line, begins);
         }
