@@ -30,12 +30,12 @@ impl Backup {
         Some(Backup(git_folder(root)?.join("specum").join(format!("{name}.jsonl"))))
     }
 
-    /// Adds the line that was just written to a journal, or makes a new copy of it
-    /// where a loop begins or lines are missing.
+    /// Adds the line, with its end, that was just written to a journal, or makes a new copy
+    /// of the journal where a loop begins or lines are missing.
     pub(super) fn follow(&self, journal: &Path, line: &[u8], begins: bool) {
         let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
         let (ours, theirs) = (length(&self.0), length(journal));
-        let added = line.len() as u64 + 1;
+        let added = line.len() as u64;
         if !begins && ours + added > theirs {
             // Somebody has taken something away: what we have is to be brought back.
             return;
@@ -83,6 +83,7 @@ fn git_folder(root: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os;
 
     const LINES: [&str; 3] = [
         r#"{"v":1,"at":"1","event":"paused"}"#,
@@ -100,8 +101,22 @@ mod tests {
     }
 
     fn append(journal: &Path, backup: &Backup, line: &str, begins: bool) {
+        let line = format!("{line}\n");
         files::append_line(journal, line.as_bytes(), Durability::Fast).unwrap();
         backup.follow(journal, line.as_bytes(), begins);
+    }
+
+    #[test]
+    fn each_record_is_added_to_the_copy_which_is_not_made_anew() {
+        let (_place, journal, backup) = world();
+        append(&journal, &backup, LINES[0], true);
+        let file = |path: &Path| os::identity(&fs::metadata(path).unwrap());
+        let copy = file(&backup.0);
+        for line in [LINES[1], LINES[2], LINES[1]] {
+            append(&journal, &backup, line, false);
+            assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
+            assert_eq!(file(&backup.0), copy);
+        }
     }
 
     #[test]
