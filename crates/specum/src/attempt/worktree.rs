@@ -247,7 +247,7 @@ impl Workspace {
         let git = self.repository()?;
         let path = worktrees_dir(&self.spec).map(|dir| dir.join(ISOLATED));
         if let Some(path) = path.filter(|path| git.has_worktree(path)) {
-            let worktree = Worktree { root: self.root_in(&path)?, git: Git { root: path } };
+            let worktree = Worktree { root: self.root_in(&path)?, git: Git::at(path) };
             if worktree.git.stage_on(head, result).is_ok() {
                 return Ok(worktree);
             }
