@@ -95,6 +95,8 @@ pub struct Order<'a> {
     pub attempt: u64,
     /// The word that ends a successful attempt.
     pub signal: &'a str,
+    /// Most dollars that this start may cost, for an agent that can stop there.
+    pub max_cost: Option<f64>,
 }
 
 /// A program to be started, as a value.
@@ -243,6 +245,8 @@ pub enum Trouble {
     Idle(u64),
     /// It did not end within this many seconds.
     Timeout(u64),
+    /// It stopped because it had used the dollars that were left for it.
+    OverBudget(String),
 }
 
 /// When an agent may work again.
@@ -269,6 +273,7 @@ impl Trouble {
             Trouble::Crash(_) => "crash",
             Trouble::Idle(_) => "idle",
             Trouble::Timeout(_) => "timeout",
+            Trouble::OverBudget(_) => "over-budget",
         }
     }
 
@@ -278,6 +283,7 @@ impl Trouble {
             Trouble::NotAuthenticated(_)
             | Trouble::RateLimited { .. }
             | Trouble::ContextOverflow(_)
+            | Trouble::OverBudget(_)
             | Trouble::Server(_) => true,
             Trouble::Missing(_) | Trouble::Crash(_) | Trouble::Idle(_) | Trouble::Timeout(_) => {
                 false
@@ -296,6 +302,9 @@ impl Trouble {
             Trouble::Crash(why) => format!("the agent broke off: {why}"),
             Trouble::Idle(seconds) => format!("the agent was silent for {seconds} seconds"),
             Trouble::Timeout(seconds) => format!("the agent did not end within {seconds} seconds"),
+            Trouble::OverBudget(why) => {
+                format!("the agent used what --max-cost left for it: {why}")
+            }
         }
     }
 }

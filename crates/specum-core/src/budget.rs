@@ -120,6 +120,18 @@ impl Budget {
         None
     }
 
+    /// How many dollars the cap leaves; `None` without a cap.
+    pub fn cost_left(&self) -> Option<f64> {
+        self.max_cost.map(|cap| (cap - self.cost).max(0.0))
+    }
+
+    /// What an agent at work has to be expected to cost: the dearest price so far, or
+    /// what it has named itself, if that is more or its last word.
+    pub(crate) fn expected_cost(&self, usage: Usage, has_answered: bool) -> f64 {
+        let named = amount(usage.cost);
+        if has_answered && named > 0.0 { named } else { named.max(self.dearest_cost) }
+    }
+
     /// The same for time.
     pub fn out_of_time(&self, running_millis: u64) -> Option<String> {
         let millis = self.millis.saturating_add(running_millis);

@@ -29,6 +29,9 @@ const LONGEST_WAIT: Millis = 30 * 60_000;
 /// then, so there is nothing to wait for.
 const LONGEST_END: Millis = 30_000;
 
+/// Prices are sums of fractions: one that is this much above the cap is not.
+const ROUNDING: f64 = 1e-9;
+
 /// How long an agent may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
@@ -79,6 +82,9 @@ struct Candidate {
     limited: Option<(Millis, String)>,
     /// How often in a row it has reached one without naming its end.
     waits: u32,
+    /// Whether a start of it in this run has named a price. An earlier run may have
+    /// used another model.
+    has_named_price: bool,
 }
 
 /// An agent at work.
@@ -128,7 +134,13 @@ pub enum After {
 impl Run {
     /// A run that begins, with its agents in the order in which they are asked.
     pub fn new(agents: Vec<String>, patience: Patience) -> Run {
-        let candidate = |name| Candidate { name, useless: None, limited: None, waits: 0 };
+        let candidate = |name| Candidate {
+            name,
+            useless: None,
+            limited: None,
+            waits: 0,
+            has_named_price: false,
+        };
         Run {
             patience,
             agents: agents.into_iter().map(candidate).collect(),
@@ -164,6 +176,37 @@ impl Run {
                 Choice::Nobody(reasons.collect::<Vec<_>>().join("; "))
             }
         }
+    }
+
+    /// Whether one more agent may be started beside those at work. Some agents name
+    /// their price only at their end, so under a cap in dollars an agent works alone
+    /// until it has named one, and then as many work at once as the cap leaves room
+    /// for at the dearest price so far.
+    pub fn may_start(&self, agent: usize, budget: &Budget) -> bool {
+        let Some(left) = budget.cost_left().filter(|_| !self.running.is_empty()) else {
+            return true;
+        };
+        let at_work = self.running.values().map(|running| running.agent);
+        at_work.chain([agent]).all(|agent| self.agents[agent].has_named_price)
+            && self.expected_cost(budget, None) + budget.dearest_cost <= left + ROUNDING
+    }
+
+    /// Most dollars that a start may cost: what the cap leaves, less what the others
+    /// at work have to be expected to cost. `None` without a cap.
+    pub fn allowance(&self, slot: Slot, budget: &Budget) -> Option<f64> {
+        let left = budget.cost_left()?;
+        Some((left - self.expected_cost(budget, Some(slot))).max(0.0))
+    }
+
+    /// What those at work have to be expected to cost together, without one of them.
+    fn expected_cost(&self, budget: &Budget, without: Option<Slot>) -> f64 {
+        let others = self.running.iter().filter(|(slot, _)| Some(**slot) != without);
+        others.map(|(_, running)| budget.expected_cost(running.usage, running.answered)).sum()
+    }
+
+    /// A start has come to nothing before its agent could end.
+    pub fn abandoned(&mut self, slot: Slot) {
+        self.running.remove(&slot);
     }
 
     /// An agent has been started.
@@ -266,6 +309,9 @@ impl Run {
         let Some(agent) = self.running.remove(&slot).map(|running| running.agent) else {
             return After::Judge;
         };
+        if report.usage.and_then(|usage| usage.cost).is_some_and(|cost| cost > 0.0) {
+            self.agents[agent].has_named_price = true;
+        }
         let Some(trouble) = &report.trouble else {
             self.fruitless = 0;
             self.agents[agent].waits = 0;
@@ -287,6 +333,7 @@ impl Run {
             | Trouble::Server(_)
             | Trouble::Idle(_)
             | Trouble::Timeout(_)
+            | Trouble::OverBudget(_)
             | Trouble::ContextOverflow(_) => {
                 self.fruitless = 0;
                 After::Fail(trouble.clone())
@@ -341,6 +388,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Charge;
 
     fn run(agents: &[&str]) -> Run {
         let agents = agents.iter().map(|&name| name.to_owned()).collect();
@@ -363,6 +411,52 @@ mod tests {
         let wait = Choice::Wait { agent: 0, until: 9_000, why: "429".into() };
         assert_eq!(run.choose(1_000), wait);
         assert_eq!(run.choose(9_000), Choice::Use(0));
+    }
+
+    #[test]
+    fn finding_51_an_agent_works_alone_under_a_cap_until_it_has_named_a_price() {
+        let mut run = run(&["claude", "opencode"]);
+        let mut budget = Budget { max_cost: Some(5.0), ..Budget::default() };
+        let priced = |cost| Report { usage: Some(Usage { tokens: 1, cost }), ..Report::default() };
+        assert!(run.may_start(0, &Budget::default()), "without a cap nothing holds it back");
+        assert!(run.may_start(0, &budget), "the first one");
+        run.started(0, 0, 0);
+        assert!(!run.may_start(0, &budget), "nobody knows yet what that one costs");
+        assert!(run.may_start(0, &Budget::default()));
+        run.ended(0, &priced(None), false, None, 0);
+        run.started(0, 0, 0);
+        assert!(!run.may_start(0, &budget), "the first one has named no price");
+        run.ended(0, &priced(Some(1.0)), false, None, 0);
+        budget.spend(&Charge { cost: Some(1.0), ..Charge::default() });
+        // $4 are left, for four at a dollar each.
+        for slot in 0..4 {
+            assert!(run.may_start(0, &budget), "{slot}");
+            run.started(slot, 0, 0);
+        }
+        assert!(!run.may_start(0, &budget));
+        run.ended(3, &priced(Some(0.5)), false, None, 0);
+        budget.spend(&Charge { cost: Some(0.5), ..Charge::default() });
+        assert!(!run.may_start(0, &budget), "$3.50 are left, and three dollars are taken");
+        run.abandoned(2);
+        assert!(run.may_start(0, &budget));
+        assert!(!run.may_start(1, &budget), "the other agent has not named a price");
+    }
+
+    #[test]
+    fn finding_51_a_start_may_cost_what_the_cap_and_the_others_leave() {
+        let mut run = run(&["claude"]);
+        let mut budget = Budget { max_cost: Some(5.0), ..Budget::default() };
+        run.started(0, 0, 0);
+        assert_eq!(run.allowance(0, &Budget::default()), None);
+        assert_eq!(run.allowance(0, &budget), Some(5.0));
+        budget.spend(&Charge { cost: Some(1.0), ..Charge::default() });
+        run.started(1, 0, 0);
+        assert_eq!(run.allowance(1, &budget), Some(3.0), "the other is taken to cost a dollar");
+        run.said(0, &Sign::Used(Usage { tokens: 1, cost: Some(3.5) }), 0);
+        assert_eq!(run.allowance(1, &budget), Some(0.5), "it has named a higher price");
+        run.said(0, &Sign::Used(Usage { tokens: 1, cost: Some(0.5) }), 0);
+        run.answered(0, true);
+        assert_eq!(run.allowance(1, &budget), Some(3.5), "that is all it costs");
     }
 
     #[test]

@@ -188,8 +188,8 @@ enum Message {
     /// To be shown.
     Tell(RunEvent),
     /// An attempt needs an agent. The answer may take long: a limit is waited
-    /// for.
-    WhoWorks(Sender<Launch>),
+    /// for, and under a cap the price of others.
+    WhoWorks { slot: Slot, reply: Sender<Launch> },
     /// An agent is being started.
     Started { slot: Slot, agent: usize, handle: Handle },
     /// It has printed something.
@@ -200,6 +200,8 @@ enum Message {
     Answered { slot: Slot, answered: bool },
     /// It has ended.
     Ended(Box<AgentExit>),
+    /// Something failed before its end could be told.
+    Abandoned { slot: Slot },
     /// The executor has ended.
     Finished(Result<Outcome, RunError>),
 }
@@ -219,7 +221,11 @@ struct AgentExit {
 
 /// Who is to work.
 enum Launch {
-    Use(usize),
+    Use {
+        agent: usize,
+        /// Most dollars that it may cost.
+        max_cost: Option<f64>,
+    },
     Stop,
 }
 

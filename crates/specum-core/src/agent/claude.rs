@@ -44,8 +44,14 @@ impl Agent for Claude {
             "--settings",
             r#"{"disableAllHooks":true}"#,
         ];
-        Call::new("claude", &ARGS, order)
-            .model(order)
+        let mut call = Call::new("claude", &ARGS, order).model(order);
+        // It names its price only at its end, so it has to watch the cap itself. It
+        // refuses 0; rounded up, so that it never stops below the cap.
+        let most = order
+            .max_cost
+            .map(|dollars| ((dollars * 10_000.0 - 1e-6).ceil() / 10_000.0).max(0.0001));
+        call.args.extend(most.map(|dollars| format!("--max-budget-usd={dollars:.4}")));
+        call
             // It would try ten times and for minutes, even with a wrong key.
             .env("CLAUDE_CODE_MAX_RETRIES", "2")
             .env("DISABLE_AUTOUPDATER", "1")
@@ -212,8 +218,10 @@ impl ClaudeReader {
     /// What the error in a last word comes down to.
     fn trouble(&self, last: &LastWord) -> Trouble {
         let why = text::reason(if last.text.is_empty() { &last.reason } else { &last.text });
-        if last.reason == "prompt_too_long" {
-            return Trouble::ContextOverflow(why);
+        match last.reason.as_str() {
+            "prompt_too_long" => return Trouble::ContextOverflow(why),
+            "error_max_budget_usd" => return Trouble::OverBudget(why),
+            _ => {}
         }
         match self.complaint.as_deref() {
             Some("authentication_failed" | "oauth_org_not_allowed") => {

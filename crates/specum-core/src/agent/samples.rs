@@ -9,8 +9,14 @@ mod strange;
 use super::{Order, Report, Sign, by_name};
 use crate::verify::ProcessEnd;
 
-const ORDER: Order<'_> =
-    Order { brief: b"Do it.", model: None, script: None, attempt: 2, signal: "TASK_COMPLETE" };
+const ORDER: Order<'_> = Order {
+    brief: b"Do it.",
+    model: None,
+    script: None,
+    attempt: 2,
+    signal: "TASK_COMPLETE",
+    max_cost: None,
+};
 
 /// Reads an output to its end.
 fn read(agent: &str, output: &str, ended: &ProcessEnd, stderr: &str) -> (Vec<Sign>, Report) {

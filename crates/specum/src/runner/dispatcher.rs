@@ -59,7 +59,9 @@ pub(super) struct Dispatcher<'a> {
     /// Who was ended for taking too long.
     ended_by_us: BTreeMap<Slot, Trouble>,
     /// Who needs an agent.
-    waiting: Vec<Sender<Launch>>,
+    waiting: Vec<(Slot, Sender<Launch>)>,
+    /// Whether the user knows that starts are held back until a price is known.
+    has_told_hold: bool,
     /// Until when we have said that we wait.
     announced: Option<Millis>,
     /// Who was started last.
@@ -99,6 +101,7 @@ impl<'a> Dispatcher<'a> {
             running: BTreeMap::new(),
             ended_by_us: BTreeMap::new(),
             waiting: Vec::new(),
+            has_told_hold: false,
             announced: None,
             last: None,
             seen: None,
@@ -148,8 +151,8 @@ impl<'a> Dispatcher<'a> {
         let now = self.now();
         match message {
             Message::Tell(event) => self.outlet.event(event),
-            Message::WhoWorks(reply) => {
-                self.waiting.push(reply);
+            Message::WhoWorks { slot, reply } => {
+                self.waiting.push((slot, reply));
                 self.serve_waiting()?;
             }
             Message::Started { slot, agent, handle } => {
@@ -164,7 +167,16 @@ impl<'a> Dispatcher<'a> {
                 }
             }
             Message::Answered { slot, answered } => self.run.answered(slot, answered),
-            Message::Ended(ended) => self.ended(*ended)?,
+            Message::Ended(ended) => {
+                self.ended(*ended)?;
+                self.serve_waiting()?;
+            }
+            Message::Abandoned { slot } => {
+                self.run.abandoned(slot);
+                self.running.remove(&slot);
+                self.ended_by_us.remove(&slot);
+                self.serve_waiting()?;
+            }
             Message::Finished(_) => unreachable!("handled by the loop"),
         }
         Ok(())
@@ -252,10 +264,7 @@ impl<'a> Dispatcher<'a> {
             match self.run.choose(now) {
                 Choice::Use(agent) => {
                     self.announced = None;
-                    self.tell_change_to(agent)?;
-                    for reply in self.waiting.drain(..) {
-                        let _ = reply.send(Launch::Use(agent));
-                    }
+                    self.launch(agent)?;
                 }
                 Choice::Wait { agent, until, why } => self.tell_wait(agent, until, why, now)?,
                 Choice::Nobody(why) => {
@@ -265,9 +274,36 @@ impl<'a> Dispatcher<'a> {
             }
         }
         if self.stop.get().is_some() {
-            for reply in self.waiting.drain(..) {
+            for (_, reply) in self.waiting.drain(..) {
                 let _ = reply.send(Launch::Stop);
             }
+        }
+        Ok(())
+    }
+
+    /// Lets as many of those who wait start this agent as a cap in dollars leaves
+    /// room for; the others wait on.
+    fn launch(&mut self, agent: usize) -> Result<(), RunError> {
+        let now = self.now();
+        let mut starting = Vec::new();
+        while !self.waiting.is_empty() && self.run.may_start(agent, &self.budget) {
+            let (slot, reply) = self.waiting.remove(0);
+            // Until it has been started, so that it counts from now on.
+            self.run.started(slot, agent, now);
+            starting.push((slot, reply));
+        }
+        if !starting.is_empty() {
+            self.tell_change_to(agent)?;
+        }
+        for (slot, reply) in starting {
+            let max_cost = self.run.allowance(slot, &self.budget);
+            let _ = reply.send(Launch::Use { agent, max_cost });
+        }
+        if !self.waiting.is_empty() && !std::mem::replace(&mut self.has_told_hold, true) {
+            let text = "not all tasks of the group start at once: with --max-cost the first start \
+                        of an agent works alone until its price is known, and the next ones as the \
+                        rest of the cap allows";
+            self.outlet.event(RunEvent::Warning { text: text.to_owned() });
         }
         Ok(())
     }
@@ -325,6 +361,12 @@ impl<'a> Dispatcher<'a> {
             }
         }
         self.charge(&ended)?;
+        if let (Some(Trouble::OverBudget(_)), Some(why)) =
+            (&ended.report.trouble, self.budget.spent(&[]))
+        {
+            // It stopped by itself where we would have stopped it.
+            self.stop_now(Outcome::Capped { why });
+        }
         let reset = reset_of(ended.report.trouble.as_ref(), &local_now()).map(|wait| now + wait);
         let after = self.run.ended(ended.slot, &ended.report, ended.changed, reset, now);
         let next = match self.stop.get() {

@@ -186,12 +186,15 @@ impl Executor<'_> {
     ) -> Result<AgentWork, RunError> {
         loop {
             let (reply, answer) = mpsc::channel();
-            self.say(Message::WhoWorks(reply));
-            let agent = match answer.recv() {
-                Ok(Launch::Use(agent)) => agent,
+            let slot = place.slot;
+            self.say(Message::WhoWorks { slot, reply });
+            let (agent, max_cost) = match answer.recv() {
+                Ok(Launch::Use { agent, max_cost }) => (agent, max_cost),
                 Ok(Launch::Stop) | Err(_) => return Ok(AgentWork::Stopped),
             };
-            let (next, report) = self.start_agent(opened, place, agent)?;
+            let started = self.start_agent(opened, place, (agent, max_cost));
+            // Others may wait for its price.
+            let (next, report) = started.inspect_err(|_| self.say(Message::Abandoned { slot }))?;
             match next {
                 AfterExit::Stop => return Ok(AgentWork::Stopped),
                 AfterExit::After(After::Judge) => return Ok(AgentWork::Answered(report)),
@@ -211,7 +214,7 @@ impl Executor<'_> {
         &self,
         opened: &Attempt,
         place: &WorkSite<'_>,
-        index: usize,
+        (index, max_cost): (usize, Option<f64>),
     ) -> Result<(AfterExit, Report), RunError> {
         let agent = self.options.agents[index].as_ref();
         let (task, attempt, slot) = (opened.key.clone(), opened.number, place.slot);
@@ -220,7 +223,7 @@ impl Executor<'_> {
             let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(&task.id));
             FileError::new("create a log in", &dir, error)
         })?;
-        let command = self.command(opened, place, agent)?;
+        let command = self.command(opened, place, (agent, max_cost))?;
         let (name, at) = (agent.name().to_owned(), place.at);
         self.workspace.record(opened, |task| Entry::Launched {
             task,
@@ -300,7 +303,7 @@ impl Executor<'_> {
         &self,
         opened: &Attempt,
         place: &WorkSite<'_>,
-        agent: &dyn Agent,
+        (agent, max_cost): (&dyn Agent, Option<f64>),
     ) -> Result<(Command, Vec<u8>), RunError> {
         let brief = self.workspace.brief_at(opened, place.at, place.root, place.shown.as_ref())?;
         let script = opened.fields().script;
@@ -310,6 +313,7 @@ impl Executor<'_> {
             script: script.as_deref(),
             attempt: opened.number,
             signal: opened.role.signal(),
+            max_cost,
         });
         let mut command = Command::new(&call.program);
         command.args(&call.args).current_dir(place.root);

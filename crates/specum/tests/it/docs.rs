@@ -428,6 +428,7 @@ fn every_class() -> Vec<&'static str> {
         Trouble::Crash(why()),
         Trouble::Idle(1),
         Trouble::Timeout(1),
+        Trouble::OverBudget(String::new()),
     ];
     let class_of = |layer| match layer {
         Layer::Contradiction | Layer::Uncommitted | Layer::Signal | Layer::Verify => {
@@ -442,7 +443,8 @@ fn every_class() -> Vec<&'static str> {
         | Trouble::Server(_)
         | Trouble::Crash(_)
         | Trouble::Idle(_)
-        | Trouble::Timeout(_) => trouble.class(),
+        | Trouble::Timeout(_)
+        | Trouble::OverBudget(_) => trouble.class(),
     };
     layers.into_iter().map(class_of).chain(troubles.iter().map(class_of_trouble)).collect()
 }

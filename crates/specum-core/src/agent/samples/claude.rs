@@ -164,3 +164,19 @@ fn retries_are_told() {
     let (signs, _) = read("claude", RETRY, &ProcessEnd::Code(0), "");
     assert_eq!(signs, [Sign::Retrying { why: "overloaded (529)".into() }]);
 }
+
+#[test]
+fn finding_51_it_is_told_what_is_left_of_a_cap_and_says_when_that_is_used() {
+    let most = |max_cost| {
+        let call = by_name("claude", None).unwrap().call(&Order { max_cost, ..ORDER });
+        call.args.last().cloned().unwrap_or_default()
+    };
+    assert_eq!(most(Some(2.5)), "--max-budget-usd=2.5000");
+    assert_eq!(most(Some(0.123_41)), "--max-budget-usd=0.1235", "never below the cap");
+    assert_eq!(most(Some(0.0)), "--max-budget-usd=0.0001", "it refuses 0");
+    assert_eq!(most(None), r#"{"disableAllHooks":true}"#);
+    let stopped = r#"{"type":"result","subtype":"error_max_budget_usd","is_error":true,"num_turns":3,"total_cost_usd":1.02,"modelUsage":{"m":{"inputTokens":9}},"errors":["Reached maximum budget ($1)"]}"#;
+    let (_, report) = read("claude", stopped, &ProcessEnd::Code(1), "");
+    assert_eq!(report.trouble, Some(Trouble::OverBudget("Reached maximum budget ($1)".into())));
+    assert_eq!(report.usage, Some(Usage { tokens: 9, cost: Some(1.02) }));
+}

@@ -9,7 +9,14 @@ use crate::host::Workplace;
 const SIGNAL: &str = "TASK_COMPLETE";
 
 fn order<'a>(brief: &'a str, script: Option<&'a str>) -> Order<'a> {
-    Order { brief: brief.as_bytes(), model: None, script, attempt: 3, signal: SIGNAL }
+    Order {
+        brief: brief.as_bytes(),
+        model: None,
+        script,
+        attempt: 3,
+        signal: SIGNAL,
+        max_cost: None,
+    }
 }
 
 fn script(script: Option<&str>) -> (Vec<Sign>, Report) {

@@ -61,7 +61,7 @@ impl Workplace {
     pub(crate) fn call(&self, brief: &str, model: Option<&str>) -> Call {
         let signal = "TASK_COMPLETE";
         let brief = brief.as_bytes();
-        self.agent.call(&Order { brief, model, script: None, attempt: 1, signal })
+        self.agent.call(&Order { brief, model, script: None, attempt: 1, signal, max_cost: None })
     }
 
     /// Works a brief to the end.

@@ -70,6 +70,59 @@ fn finding_50_tokens_without_a_price_end_a_run_under_a_cap_in_dollars() {
     stage.run(&["--max-cost", "6"]).ends(0, "complete");
 }
 
+/// A group of five, whose agents name their price in their last words.
+fn priced_group(cost: f64) -> Stage {
+    let group: String = (1..=5).map(|n| wants(&format!("1.{n}"), "a.txt")).collect();
+    let stage = Stage::new(group.replace(" Write", " [P] Write"));
+    stage.agent("claude", format!("read\nsh touch a.txt\n{}", claude::complete(100, cost)));
+    stage
+}
+
+/// The limit that each start of Claude Code was given.
+fn limits(stage: &Stage) -> Vec<String> {
+    let limit = |nth| {
+        let args = String::from_utf8(stage.left("claude", nth, "called")).unwrap();
+        let limit = args.split("--max-budget-usd=").nth(1).unwrap_or_default();
+        limit.split(' ').next().unwrap_or_default().to_owned()
+    };
+    (1..=stage.calls("claude")).map(limit).collect()
+}
+
+#[test]
+fn finding_51_a_group_holds_back_until_a_price_is_known() {
+    let stage = priced_group(10.0);
+    let told = stage.run(&["--max-cost", "1", "--jobs", "5"]);
+    let why = told.ends(6, "capped");
+    assert!(why.contains("$10.00 of $1.00 are spent (--max-cost)"), "{why}");
+    assert_eq!(limits(&stage), ["1.0000"]);
+}
+
+#[test]
+fn finding_51_as_many_start_at_once_as_the_rest_of_a_cap_allows() {
+    let stage = priced_group(1.0);
+    let why = stage.run(&["--max-cost", "3", "--jobs", "5"]).ends(6, "capped");
+    assert!(why.contains("$3.00 of $3.00 are spent (--max-cost)"), "{why}");
+    let limits = limits(&stage);
+    assert_eq!(limits.len(), 3, "{limits:?}");
+    assert_eq!(limits[0], "3.0000", "the first one works alone");
+    let stage = priced_group(1.0);
+    stage.run(&["--max-cost", "50", "--jobs", "5"]).ends(0, "complete");
+    assert_eq!(stage.calls("claude"), 5);
+}
+
+#[test]
+fn finding_51_an_agent_that_stops_at_the_cap_has_not_failed() {
+    let stage = Stage::new(two());
+    let stopped = json!({"type": "result", "subtype": "error_max_budget_usd", "is_error": true,
+        "total_cost_usd": 1.02, "modelUsage": {"m": {"inputTokens": 9}},
+        "errors": ["Reached maximum budget ($1)"]});
+    stage.agent("claude", format!("read\nsay {stopped}\nexit 1"));
+    let told = stage.run(&["--max-cost", "1"]);
+    let why = told.ends(6, "capped");
+    assert!(why.contains("$1.02 of $1.00 are spent (--max-cost)"), "{why}");
+    assert_eq!(told.failures(), []);
+}
+
 #[test]
 fn work_that_is_finished_counts_although_it_was_dearer_than_the_cap() {
     let stage = Stage::new(two());
