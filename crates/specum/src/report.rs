@@ -31,7 +31,7 @@ pub use self::outlet::Outlet;
 /// Shows what a run tells. It never fails: a run goes on although nobody listens.
 /// It may wait for its reader as long as it likes.
 trait Reporter {
-    /// Something happened then.
+    /// Something happened then. It may be shown with the next [`Reporter::flush`].
     fn event(&mut self, at: Timestamp, event: &RunEvent);
 
     /// So many things that agents said are missing here.
@@ -39,6 +39,9 @@ trait Reporter {
 
     /// Time has passed.
     fn tick(&mut self);
+
+    /// Nothing more has happened for now: all of it is to be seen.
+    fn flush(&mut self);
 
     /// The run has ended, and this is what became of the loop.
     fn summary(&mut self, at: Timestamp, spec: &str, summary: &Summary);
@@ -57,7 +60,7 @@ fn missing(count: u64) -> RunEvent {
 /// view on a terminal that can move its cursor, plain lines elsewhere.
 pub fn to_stdout(json: bool) -> io::Result<Outlet> {
     if json {
-        return Outlet::by(Box::new(json::Json(io::stdout())));
+        return Outlet::by(Box::new(json::Json::new(io::stdout())));
     }
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if !io::stdout().is_terminal() || dumb {

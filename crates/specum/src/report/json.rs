@@ -14,14 +14,42 @@ use specum_core::summary::Summary;
 
 use super::{Reporter, missing, sanitize};
 
+/// How much is collected before it is written: a reader that is slow gets its lines
+/// in pieces of this size.
+const CHUNK: usize = 16 * 1024;
+
 /// Writes events as JSON.
-pub(super) struct Json<W>(pub(super) W);
+pub(super) struct Json<W> {
+    output: W,
+    /// Lines that are not written yet.
+    lines: Vec<u8>,
+    /// The moment of the last event, and how it is written. Many share one.
+    at: (Timestamp, String),
+}
+
+impl<W: Write> Json<W> {
+    pub(super) fn new(output: W) -> Json<W> {
+        let at = (Timestamp::UNIX_EPOCH, shown(Timestamp::UNIX_EPOCH));
+        Json { output, lines: Vec::new(), at }
+    }
+
+    fn write(&mut self) {
+        // A run goes on although nobody reads what it says.
+        let _ = self.output.write_all(&self.lines);
+        let _ = self.output.flush();
+        self.lines.clear();
+    }
+}
 
 impl<W: Write> Reporter for Json<W> {
     fn event(&mut self, at: Timestamp, event: &RunEvent) {
-        // A run goes on although nobody reads what it says.
-        let _ = self.0.write_all(event_line(shown(at), event).as_bytes());
-        let _ = self.0.flush();
+        if self.at.0 != at {
+            self.at = (at, shown(at));
+        }
+        add_line(&mut self.lines, &EventLine { at: &self.at.1, event });
+        if self.lines.len() >= CHUNK {
+            self.write();
+        }
     }
 
     fn left_out(&mut self, at: Timestamp, count: u64) {
@@ -30,9 +58,15 @@ impl<W: Write> Reporter for Json<W> {
 
     fn tick(&mut self) {}
 
+    fn flush(&mut self) {
+        if !self.lines.is_empty() {
+            self.write();
+        }
+    }
+
     fn summary(&mut self, at: Timestamp, spec: &str, summary: &Summary) {
-        let _ = self.0.write_all(summary_line(shown(at), spec, summary).as_bytes());
-        let _ = self.0.flush();
+        self.lines.extend_from_slice(summary_line(shown(at), spec, summary).as_bytes());
+        self.write();
     }
 }
 
@@ -40,15 +74,16 @@ fn shown(at: Timestamp) -> String {
     at.round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
 }
 
+#[derive(Serialize)]
+struct EventLine<'a> {
+    at: &'a str,
+    #[serde(flatten)]
+    event: &'a RunEvent,
+}
+
 /// An event as one line, with its line ending.
-pub fn event_line(at: String, event: &RunEvent) -> String {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        at: String,
-        #[serde(flatten)]
-        event: &'a RunEvent,
-    }
-    line(&Line { at, event })
+pub fn event_line(at: &str, event: &RunEvent) -> String {
+    line(&EventLine { at, event })
 }
 
 /// A summary as one line, with its line ending.
@@ -67,10 +102,15 @@ pub fn summary_line(at: String, spec: &str, summary: &Summary) -> String {
 /// Plain data as one line that may be shown anywhere.
 pub(crate) fn line(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Harmless);
-    value.serialize(&mut serializer).expect("plain data is JSON");
-    bytes.push(b'\n');
+    add_line(&mut bytes, value);
     String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
+/// Adds such a line to others.
+fn add_line(lines: &mut Vec<u8>, value: &impl Serialize) {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *lines, Harmless);
+    value.serialize(&mut serializer).expect("plain data is JSON");
+    lines.push(b'\n');
 }
 
 /// JSON on one line, in which what a terminal would obey is escaped.
@@ -82,6 +122,10 @@ impl Formatter for Harmless {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        // Most text is, and to look at bytes is a fraction of the work.
+        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return CompactFormatter.write_string_fragment(writer, fragment);
+        }
         let mut units = [0; 2];
         let mut plain = 0;
         for (at, c) in fragment.char_indices().filter(|(_, c)| sanitize::is_hidden(*c)) {
@@ -99,11 +143,51 @@ impl Formatter for Harmless {
 mod tests {
     use super::*;
     use serde_json::Value;
+    use specum_core::agent::Sign;
+    use specum_core::tasks::TaskKey;
+
+    /// Counts how often it is written to.
+    #[derive(Default)]
+    struct Counted {
+        text: Vec<u8>,
+        writes: usize,
+    }
+
+    impl Write for &mut Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.writes += 1;
+            self.text.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn finding_54_many_short_events_are_written_at_once() {
+        let mut output = Counted::default();
+        let mut json = Json::new(&mut output);
+        for number in 0..1000 {
+            let task = TaskKey { id: "1.1".into(), title: "a".into() };
+            let sign = Sign::Text { text: number.to_string() };
+            json.event(Timestamp::UNIX_EPOCH, &RunEvent::Agent { task, sign });
+        }
+        json.flush();
+        let text = String::from_utf8(output.text).unwrap();
+        let numbers = text.lines().map(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            event["text"].as_str().unwrap().parse::<usize>().unwrap()
+        });
+        assert!(numbers.eq(0..1000), "every one, in order");
+        assert!(output.writes <= text.len() / CHUNK + 1, "{} writes", output.writes);
+    }
 
     #[test]
     fn a_terminal_sees_nothing_it_would_obey_and_a_program_sees_everything() {
         let text = "a\x1b[31m\u{9b}2J\u{202e}b\u{7f}\u{e0041}\n\"é日";
-        let line = event_line("now".into(), &RunEvent::Warning { text: text.into() });
+        let line = event_line("now", &RunEvent::Warning { text: text.into() });
         assert!(line.trim_end().chars().all(|c| !sanitize::is_hidden(c)), "{line}");
         let parsed: Value = serde_json::from_str(&line).unwrap();
         assert_eq!((parsed["text"].as_str(), parsed["at"].as_str()), (Some(text), Some("now")));

@@ -75,6 +75,9 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
         self.draw();
     }
 
+    // What lasts is written at once, and the rest with the next tick.
+    fn flush(&mut self) {}
+
     fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
         self.bar.finish_and_clear();
         self.write(summary::render(spec, summary, self.layout()).lines());

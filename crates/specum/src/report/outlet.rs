@@ -13,8 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use specum_core::agent::Sign;
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
+use specum_core::tasks::TaskKey;
 
 use super::Reporter;
 use crate::clock;
@@ -24,8 +26,14 @@ const BEHIND: usize = 500;
 /// How much may wait before what agents say is left out. More than [`BEHIND`] by
 /// what is on its way when they are held up.
 const FULL: usize = 4_000;
+/// How much the writer takes at once. Each turn wakes those who wait for it, which
+/// costs more than to write a short line.
+const BATCH: usize = 64;
 /// A reader that takes nothing for so long stands still.
 const STANDSTILL: Duration = Duration::from_secs(1);
+/// A reader that takes longer for a few events is told apart from one that stands
+/// still by each of them.
+const SLOW: Duration = Duration::from_millis(50);
 /// How long one that stands still is waited for at the end.
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 
@@ -42,6 +50,8 @@ struct Shared {
 /// What waits to be written.
 struct Line {
     told: VecDeque<(Timestamp, Item)>,
+    /// How many events that is, with what the writer has taken and not written yet.
+    length: usize,
     /// What agents have said since, and nobody had room for.
     left_out: u64,
     /// Whether what moves is to be drawn anew.
@@ -56,6 +66,7 @@ struct Line {
 
 enum Item {
     Event(RunEvent),
+    Said(TaskKey, Vec<Sign>),
     LeftOut(u64),
     Summary(String, Box<Summary>),
 }
@@ -65,6 +76,7 @@ impl Outlet {
     pub(super) fn by(reporter: Box<dyn Reporter + Send>) -> io::Result<Outlet> {
         let line = Line {
             told: VecDeque::new(),
+            length: 0,
             left_out: 0,
             tick: false,
             written: Instant::now(),
@@ -80,6 +92,17 @@ impl Outlet {
     /// Something happened.
     pub fn event(&self, event: RunEvent) {
         self.0.event(event);
+    }
+
+    /// An agent said all this.
+    pub fn said(&self, task: TaskKey, signs: Vec<Sign>) {
+        let mut line = self.0.lock();
+        if line.length >= FULL {
+            line.left_out += signs.len() as u64;
+            return;
+        }
+        line.push(Item::Said(task, signs));
+        self.0.changed.notify_all();
     }
 
     /// A way to tell it for those who know of no outlet.
@@ -104,7 +127,7 @@ impl Outlet {
     /// nothing to do but to tell, and never for whoever listens to signals.
     pub fn keep_pace(&self) {
         let is_slow = |line: &mut Line| {
-            line.told.len() >= BEHIND && !line.ended && line.written.elapsed() < STANDSTILL
+            line.length >= BEHIND && !line.ended && line.written.elapsed() < STANDSTILL
         };
         let _ = self.0.changed.wait_timeout_while(self.0.lock(), STANDSTILL, is_slow);
     }
@@ -128,15 +151,39 @@ impl Line {
         let now = clock::now();
         if let count @ 1.. = std::mem::take(&mut self.left_out) {
             self.told.push_back((now, Item::LeftOut(count)));
+            self.length += 1;
         }
+        self.length += told.length();
         self.told.push_back((now, told));
+    }
+
+    /// Takes what is to be written next: at least one thing, if there is any.
+    fn take(&mut self) -> Vec<(Timestamp, Item)> {
+        let mut length = 0;
+        let fits = |(_, told): &&(Timestamp, Item)| {
+            let is_first = length == 0;
+            length += told.length();
+            is_first || length <= BATCH
+        };
+        let count = self.told.iter().take_while(fits).count();
+        self.told.drain(..count).collect()
+    }
+}
+
+impl Item {
+    /// How many events it is.
+    fn length(&self) -> usize {
+        match self {
+            Item::Said(_, signs) => signs.len(),
+            Item::Event(_) | Item::LeftOut(_) | Item::Summary(..) => 1,
+        }
     }
 }
 
 impl Shared {
     fn event(&self, event: RunEvent) {
         let mut line = self.lock();
-        if matches!(event, RunEvent::Agent { .. }) && line.told.len() >= FULL {
+        if matches!(event, RunEvent::Agent { .. }) && line.length >= FULL {
             line.left_out += 1;
             return;
         }
@@ -153,32 +200,60 @@ impl Shared {
         loop {
             let waits = |line: &mut Line| line.told.is_empty() && !line.tick && !line.over;
             let mut line = self.changed.wait_while(self.lock(), waits).expect("no holder panics");
-            let next = line.told.pop_front();
-            let tick = next.is_none() && std::mem::take(&mut line.tick);
-            if next.is_none() && !tick {
+            let batch = line.take();
+            let tick = batch.is_empty() && std::mem::take(&mut line.tick);
+            if batch.is_empty() && !tick {
                 break;
             }
             drop(line);
-            match next {
-                Some((at, Item::Event(event))) => reporter.event(at, &event),
-                Some((at, Item::LeftOut(count))) => reporter.left_out(at, count),
-                Some((at, Item::Summary(spec, summary))) => reporter.summary(at, &spec, &summary),
-                None => reporter.tick(),
+            let mut written = 0;
+            for (at, told) in batch {
+                written += told.length();
+                self.write_one(reporter.as_mut(), at, told);
             }
-            self.lock().written = Instant::now();
+            if tick {
+                reporter.tick();
+            }
+            reporter.flush();
+            let mut line = self.lock();
+            line.written = Instant::now();
+            line.length -= written;
+            drop(line);
             self.changed.notify_all();
         }
         self.lock().ended = true;
         self.changed.notify_all();
+    }
+
+    fn write_one(&self, reporter: &mut dyn Reporter, at: Timestamp, told: Item) {
+        match told {
+            Item::Event(event) => reporter.event(at, &event),
+            Item::LeftOut(count) => reporter.left_out(at, count),
+            Item::Summary(spec, summary) => reporter.summary(at, &spec, &summary),
+            Item::Said(task, signs) => {
+                let mut signs = signs.into_iter();
+                let Some(sign) = signs.next() else { return };
+                let mut event = RunEvent::Agent { task, sign };
+                let mut began = Instant::now();
+                reporter.event(at, &event);
+                for next in signs {
+                    if let RunEvent::Agent { sign, .. } = &mut event {
+                        *sign = next;
+                    }
+                    reporter.event(at, &event);
+                    if began.elapsed() >= SLOW {
+                        began = Instant::now();
+                        self.lock().written = began;
+                    }
+                }
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{self, Receiver, Sender};
-
-    use specum_core::agent::Sign;
-    use specum_core::tasks::TaskKey;
 
     use super::*;
 
@@ -210,6 +285,8 @@ mod tests {
         }
 
         fn tick(&mut self) {}
+
+        fn flush(&mut self) {}
 
         fn summary(&mut self, _at: Timestamp, _spec: &str, _summary: &Summary) {}
     }

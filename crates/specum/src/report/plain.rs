@@ -42,6 +42,9 @@ impl<W: Write> Reporter for Plain<W> {
 
     fn tick(&mut self) {}
 
+    // Each line is.
+    fn flush(&mut self) {}
+
     fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
         let text = summary::render(spec, summary, Layout::of(None, false));
         self.write(&format!("\n{}", text.trim_end()));

@@ -161,10 +161,8 @@ impl<'a> Dispatcher<'a> {
             }
             Message::Printed { slot } => self.run.printed(slot, now),
             Message::Said { slot, task, signs } => {
-                for sign in signs {
-                    self.run.said(slot, &sign, now);
-                    self.outlet.event(RunEvent::Agent { task: task.clone(), sign });
-                }
+                signs.iter().for_each(|sign| self.run.said(slot, sign, now));
+                self.outlet.said(task, signs);
             }
             Message::Answered { slot, answered } => self.run.answered(slot, answered),
             Message::Ended(ended) => {
