@@ -11,6 +11,7 @@ mod forward;
 mod known;
 mod path;
 mod programs;
+mod submodule;
 mod work;
 
 use std::ffi::{OsStr, OsString};

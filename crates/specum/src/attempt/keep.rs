@@ -70,6 +70,7 @@ impl Workspace {
         let reference = self.free_reference(git, opened)?;
         let (task, attempt) = (&opened.key.id, opened.number);
         let message = format!("{} {task} attempt {attempt}, not finished", self.spec.name);
+        self.repository()?.adopt_submodules(git, changed)?;
         git.keep(base.as_deref(), changed, &reference, &message)?;
         self.record_kept(opened, reference, changed.len()).map(Some)
     }

@@ -15,7 +15,7 @@ use crate::failpoint;
 use crate::files::FileError;
 
 /// The mode of a submodule's pointer, and of what is not there.
-const POINTER: &str = "160000";
+pub(super) const POINTER: &str = "160000";
 pub(super) const NOTHING: &str = "000000";
 /// The modes of files.
 pub(super) const PLAIN: &str = "100644";
@@ -243,7 +243,7 @@ impl Git {
     /// Those of some folders that are submodules. A folder that has taken the
     /// place of a file comes with what is in it; by its own name git would look
     /// for a repository there.
-    fn pointers(&self, mut folders: Vec<String>) -> Result<Vec<String>, GitError> {
+    pub(super) fn pointers(&self, mut folders: Vec<String>) -> Result<Vec<String>, GitError> {
         if folders.is_empty() {
             return Ok(folders);
         }

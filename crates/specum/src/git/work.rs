@@ -2,7 +2,8 @@
 //! under references of our own, and their way into the tree.
 //!
 //! Nothing here touches the user's index or files but [`Git::put_in`] and
-//! [`Git::take_out`], and these only the paths of one task.
+//! [`Git::take_out`], and these only the paths of one task and the submodules among
+//! them.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -193,7 +194,9 @@ impl Git {
         // git compares times first, and a file that was only touched would be
         // in the way. It fails for files that are changed, which is no matter.
         let _ = self.write(&["update-index", "-q", "--refresh"], &[]);
-        self.write(&["read-tree", "-m", "-u", "HEAD", tree], &[])
+        let moved = self.moved_pointers(tree)?;
+        self.write(&["read-tree", "-m", "-u", "HEAD", tree], &[])?;
+        moved.iter().try_for_each(|(path, commit)| self.move_submodule(path, commit))
     }
 
     /// Lets these paths be as they are at HEAD, in index and files. A file that
@@ -227,7 +230,8 @@ impl Git {
         }
         if !old.is_empty() {
             let restore = ["restore", "--source=HEAD", "--staged", "--worktree"];
-            self.write(&[&restore, &from_list[..]].concat(), &path::joined(old))?;
+            self.write(&[&restore, &from_list[..]].concat(), &path::joined(old.iter().copied()))?;
+            self.move_submodules_back(&old)?;
         }
         Ok(())
     }
@@ -248,6 +252,18 @@ impl Git {
             }
         }
         Ok(())
+    }
+
+    /// Whether the history of a branch, tag or remote has this content at a path.
+    pub fn had_file(&self, file: &Path, path: &Path) -> Result<bool, GitError> {
+        let hash = ["hash-object", "--no-filters", "--"].map(OsStr::new);
+        let blob = self.read_of(&[&hash[..], &[file.as_os_str()]].concat())?;
+        let object = format!("--find-object={}", String::from_utf8_lossy(&blob).trim());
+        let log = ["log", "-1", "--format=%H", "--branches", "--tags", "--remotes", "HEAD"];
+        let args = log.iter().copied().chain([object.as_str(), "--"]).map(OsStr::new);
+        let found = self.read_of(&args.chain([path.as_os_str()]).collect::<Vec<_>>());
+        // Before the first commit there is no HEAD.
+        Ok(found.is_ok_and(|found| !found.trim_ascii().is_empty()))
     }
 
     /// The references below a prefix.

@@ -324,6 +324,7 @@ impl Executor<'_> {
         let spec = &self.workspace.spec;
         let message = format!("{} {}", spec.name, opened.key.id);
         let reference = ready_reference(spec, &opened.key.id);
+        self.workspace.repository()?.adopt_submodules(&worktree.git, changed)?;
         let commit = worktree.git.keep(Some(&worktree.base), changed, &reference, &message)?;
         self.record_ready(opened, report, &commit)?;
         Ok(commit)

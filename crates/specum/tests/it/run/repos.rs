@@ -205,6 +205,32 @@ fn finding_24_the_pointer_of_a_submodule_is_committed() {
 }
 
 #[test]
+fn finding_24_a_pointer_that_is_moved_in_a_worktree_is_committed_with_its_commit() {
+    let world = planned("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    let other = World::planned("- [ ] 1.1 b\n");
+    let url = other.root.to_str().unwrap();
+    let file = ["-c", "protocol.file.allow=always"];
+    world.git(&[&file[..], &["submodule", "--quiet", "add", url, "sub"]].concat());
+    commit_all(&world);
+    let script = "echo x >> $HOME/starts; test $id = 1.1 || { echo 1 > $id.txt; echo TASK_COMPLETE; exit; }\n\
+                  git -c protocol.file.allow=always submodule --quiet update --init sub\n\
+                  echo 1 > sub/new; git -C sub add new\n\
+                  git -C sub -c user.name=a -c user.email=a@b commit -q -m new; echo TASK_COMPLETE\n";
+    works(&world, script, &[]).exits(0);
+    assert_eq!(starts(&world), 2);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    assert_eq!(world.git(&["show", "HEAD:1.2.txt"]), "1\n");
+    assert!(paths_of(&world, "HEAD~1").contains(&"sub".to_owned()));
+    let sub = world.path("sub");
+    assert_eq!(
+        world.git(&["rev-parse", "HEAD:sub"]),
+        world.git(&["-C", sub.to_str().unwrap(), "rev-parse", "HEAD"])
+    );
+    assert_eq!(world.read("sub/new"), "1\n");
+    nothing_is_left(&world);
+}
+
+#[test]
 fn finding_24_what_no_commit_takes_in_is_named_before_the_commit() {
     let world = planned("- [ ] 1.1 a\n");
     let other = World::planned("- [ ] 1.1 b\n");
