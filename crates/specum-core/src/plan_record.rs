@@ -295,6 +295,15 @@ pub fn beginning(file: &TaskFile<'_>) -> Vec<PlannedTask> {
     file.tasks.iter().map(|task| PlannedTask::of(file, task, task.done)).collect()
 }
 
+/// Notes in the state of a new loop that its plan is on record as it stands, so that
+/// there is nothing to review, unless two tasks have one id.
+pub fn note_beginning(plan: &[PlannedTask], state: &mut State, file: &TaskFile<'_>) {
+    let ids: HashSet<&str> = plan.iter().map(|planned| planned.task.id.as_str()).collect();
+    if ids.len() == plan.len() {
+        state.plan = Some(file.digest().hex());
+    }
+}
+
 /// What a loop has on record about its plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanRecord {

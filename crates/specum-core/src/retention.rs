@@ -1,11 +1,12 @@
-//! What nobody needs any more of a spec's story: the logs of loops that are over,
-//! and copies of unfinished work at tasks that have passed since.
+//! What is no longer needed of a spec's story: the logs of loops that are over, copies
+//! of unfinished work at tasks that have passed since, and everything in the journals
+//! of old loops but their verdicts, commits and proofs.
 //!
 //! Nothing of a loop under way is old, nor is the only copy of anything.
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::journal::{Entry, Record};
+use crate::journal::{self, Entry, Record};
 
 /// What may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,53 @@ pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Expired<'a> {
     Expired { logs_before, kept }
 }
 
+/// The journal of an earlier loop as it stays once it is older than a moment: its
+/// verdicts with their proofs, its commits, what a person said, and what it cost.
+/// `None` if it is to stay as it is: because it is not old, because a newer version
+/// wrote some of it, or because nothing would go.
+pub fn thinned(segment: &[u8], moment: &str) -> Option<Vec<u8>> {
+    let records = journal::parse(segment);
+    if records.last()?.at.as_str() >= moment {
+        return None;
+    }
+    let is_newer =
+        |record: &Record| record.v > journal::FORMAT_VERSION || record.entry == Entry::Unknown;
+    if records.iter().any(is_newer) {
+        return None;
+    }
+    let kept: Vec<u8> = records.into_iter().filter_map(kept_of).flat_map(|r| r.render()).collect();
+    (kept.len() < segment.len()).then_some(kept)
+}
+
+/// What stays of a record of an old loop.
+fn kept_of(record: Record) -> Option<Record> {
+    let entry = match record.entry {
+        // The plan as it was is in the commits.
+        Entry::Started { tasks, open, .. } => Entry::Started { tasks, open, plan: Vec::new() },
+        // Logs go at the same age.
+        Entry::Charged { task, attempt, agent, tokens, cost, estimated, millis, .. } => {
+            Entry::Charged { task, attempt, agent, tokens, cost, estimated, millis, log: None }
+        }
+        entry @ (Entry::Passed { .. }
+        | Entry::Failed { .. }
+        | Entry::SetAside { .. }
+        | Entry::Waits { .. }
+        | Entry::Committed { .. }
+        | Entry::Kept { .. }
+        | Entry::Ticked { .. }
+        | Entry::Accepted { .. }
+        | Entry::Unticked { .. }
+        | Entry::PlanChanged { .. }
+        | Entry::GitChanged { .. }
+        | Entry::GitAccepted { .. }
+        | Entry::Cancelled
+        | Entry::Completed { .. }) => entry,
+        _ => return None,
+    };
+    // How files were changed is of no use once the loop is over.
+    Some(Record { entry, changes: None, ..record })
+}
+
 /// When the loop began that is under way, if one is.
 fn began(records: &[Record]) -> Option<&str> {
     let is_end =
@@ -56,22 +104,53 @@ fn began(records: &[Record]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal;
 
-    fn story(events: &[(&str, &str)]) -> Vec<Record> {
+    fn text(events: &[(&str, &str)]) -> String {
         let line = |(at, event): &(&str, &str)| {
             let task = "\"task\":{\"id\":\"1.1\",\"title\":\"a\"},\"attempt\":1";
             let fields = match *event {
                 "started" => "\"tasks\":1,\"open\":1".to_owned(),
                 "completed" => "\"tasks\":1".to_owned(),
+                "resumed" => "\"x\":1".to_owned(),
                 "kept" => format!("{task},\"reference\":\"refs/kept/1.1-1\""),
                 _ => task.to_owned(),
             };
             format!("{{\"v\":1,\"at\":\"{at}\",\"event\":\"{event}\",{fields}}}\n")
         };
-        let records = journal::parse(events.iter().map(line).collect::<String>().as_bytes());
+        events.iter().map(line).collect()
+    }
+
+    fn story(events: &[(&str, &str)]) -> Vec<Record> {
+        let records = journal::parse(text(events).as_bytes());
         assert_eq!(records.len(), events.len(), "every record is one");
         records
+    }
+
+    #[test]
+    fn finding_2_10_verdicts_commits_and_proofs_of_an_old_loop_stay() {
+        let opened = r#"{"v":1,"at":"1","event":"opened","task":{"id":"1.1","title":"a"},"attempt":1,"block":"- [ ] 1.1 a","dirty":{"x":"1"}}"#;
+        let passed = r#"{"v":1,"at":"2","event":"passed","task":{"id":"1.1","title":"a"},"attempt":1,"proofs":["t.sh"],"output":"ok","millis":7,"changes":{"state":"delete"}}"#;
+        let committed = r#"{"v":1,"at":"3","event":"committed","task":{"id":"1.1","title":"a"},"commit":"abc"}"#;
+        let done = "{\"v\":1,\"at\":\"3\",\"event\":\"done\"}";
+        let journal = format!("{opened}\n{passed}\n{done}\n{committed}\n{{\"torn");
+        assert_eq!(thinned(journal.as_bytes(), "3"), None, "not old yet");
+        let thin = thinned(journal.as_bytes(), "4").unwrap();
+        let passed = passed.replace(r#","changes":{"state":"delete"}"#, "");
+        assert_eq!(String::from_utf8_lossy(&thin), format!("{passed}\n{committed}\n"));
+        assert_eq!(thinned(&thin, "4"), None, "nothing more goes");
+        let newer = format!("{journal}\n{}\n", r#"{"v":2,"at":"3","event":"new"}"#);
+        assert_eq!(thinned(newer.as_bytes(), "4"), None, "a newer version may need it");
+        assert_eq!(thinned(b"", "4"), None);
+    }
+
+    #[test]
+    fn finding_2_10_what_is_old_in_a_whole_journal_is_old_in_a_thinned_one() {
+        let done = [("1", "started"), ("2", "kept"), ("3", "passed"), ("4", "completed")];
+        let thin = thinned((text(&done) + &text(&[("5", "resumed")])).as_bytes(), "9").unwrap();
+        assert_eq!(
+            older_than(&journal::parse(&thin), "9").kept,
+            older_than(&story(&done), "9").kept
+        );
     }
 
     #[test]

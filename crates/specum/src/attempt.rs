@@ -24,6 +24,7 @@ use std::time::Instant;
 
 use specum_core::attempt::{Attempt, Ledger, LoopStanding};
 use specum_core::check;
+use specum_core::digest::Digest;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
@@ -72,6 +73,8 @@ pub struct Workspace {
     pub check_time: CheckTime,
     /// What is known of files that are not committed.
     digests: Digests,
+    /// The plan in which no mistakes were found.
+    found_fit: Mutex<Option<Digest>>,
 }
 
 impl Workspace {
@@ -90,7 +93,7 @@ impl Workspace {
         let store = Store::of(&spec);
         if let Ok(git) = &git {
             let of_commits = [store.tasks_path(), store.progress_path()];
-            if let Some(file) = git.committed_loop(&spec.dir, &of_commits)? {
+            if let Some(file) = git.committed_loop(&store.loop_files(), &of_commits)? {
                 return Err(AttemptError::CameAlong(file));
             }
         }
@@ -99,7 +102,6 @@ impl Workspace {
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
         let check_time = CheckTime::new(time_set(project));
-        let (digests, hidden_plans) = (Digests::default(), OnceLock::new());
         Ok(Workspace {
             spec,
             store,
@@ -107,10 +109,11 @@ impl Workspace {
             scope,
             after_commit,
             others,
-            hidden_plans,
+            hidden_plans: OnceLock::new(),
             news,
             check_time,
-            digests,
+            digests: Digests::default(),
+            found_fit: Mutex::default(),
         })
     }
 
@@ -128,7 +131,25 @@ impl Workspace {
         if file.tasks.is_empty() {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
         }
-        refuse_mistakes(&file, &self.spec.root)
+        self.refuse_mistakes(&file)
+    }
+
+    /// Two tasks that cannot be told apart cannot be worked, and a check that cannot
+    /// be started is not worth an agent's time. A plan is looked at once.
+    fn refuse_mistakes(&self, file: &TaskFile<'_>) -> Result<(), AttemptError> {
+        let mut found_fit = self.found_fit.lock().expect("no holder panics");
+        if *found_fit == Some(file.digest()) || file.tasks.is_empty() {
+            return Ok(());
+        }
+        let mistake = check::check(file, &process::lookup(&self.spec.root))
+            .into_iter()
+            .find(|finding| finding.severity == check::Severity::Error);
+        if let Some(found) = mistake {
+            let mistake = format!("line {}: {}", found.line, found.message);
+            return Err(AttemptError::Mistaken(mistake));
+        }
+        *found_fit = Some(file.digest());
+        Ok(())
     }
 
     /// Starts the loop, or starts it again with what it has learned. A state
@@ -153,7 +174,7 @@ impl Workspace {
         let tasks = self.store.read_tasks()?;
         let tasks = tasks.ok_or_else(|| AttemptError::NoTasks(self.spec.shown.clone()))?;
         let file = tasks.file();
-        refuse_mistakes(&file, &self.spec.root)?;
+        self.refuse_mistakes(&file)?;
         // What was written last is in the journal, so a broken or missing file is
         // no amnesty for what has failed.
         let state = self.known_state()?.unwrap_or_else(|| State::new(file.tasks.len()));
@@ -161,8 +182,14 @@ impl Workspace {
         // A loop that is new to us finds the plan as it is; what is ticked counts.
         let is_new = !self.plan_record()?.has_begun();
         let plan = if is_new { plan_record::beginning(&file) } else { Vec::new() };
-        let step = machine::step(&state, &file, Event::Start(start));
+        let mut step = machine::step(&state, &file, Event::Start(start));
         let open = file.open().count();
+        if is_new {
+            if let Some(state) = &mut step.state {
+                plan_record::note_beginning(&plan, state, &file);
+            }
+            locked.begin_segment()?;
+        }
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open, plan }, &step)?;
         locked.begin_progress()?;
         Ok(locked.read()?)
@@ -376,18 +403,4 @@ fn time_set(project: &Project) -> Option<u64> {
     let typed = std::env::var("SPECUM_VERIFY_TIMEOUT").ok();
     let typed = typed.and_then(|time| settings::duration(&time)).filter(|millis| *millis > 0);
     typed.or(project.settings.run.verify_timeout)
-}
-
-/// Two tasks that cannot be told apart cannot be worked, and a check that cannot
-/// be started is not worth an agent's time.
-fn refuse_mistakes(file: &TaskFile<'_>, root: &Path) -> Result<(), AttemptError> {
-    let mistake = check::check(file, &process::lookup(root))
-        .into_iter()
-        .find(|finding| finding.severity == check::Severity::Error && !file.tasks.is_empty());
-    match mistake {
-        Some(found) => {
-            Err(AttemptError::Mistaken(format!("line {}: {}", found.line, found.message)))
-        }
-        None => Ok(()),
-    }
 }

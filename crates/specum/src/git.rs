@@ -48,11 +48,12 @@ const BOUNDS: Bounds = Bounds {
 const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 
 /// specum's own files, which never enter a commit nor `git status`.
-const OWN_FILES: [&str; 12] = [
+const OWN_FILES: [&str; 13] = [
     ".current-spec",
     ".ralph-state.json",
     ".ralph-hook.json",
     ".ralph-journal.jsonl",
+    ".ralph-journal-*.jsonl",
     ".ralph.lock",
     ".ralph-check.lock",
     ".ralph-run.lock",
@@ -62,10 +63,6 @@ const OWN_FILES: [&str; 12] = [
     ".specum-trash/",
     "**/.claude/ralph-loop.local.md",
 ];
-
-/// Those of them that say what is run: a loop is begun by a person, it does not
-/// come with a repository.
-const LOOP_FILES: [&str; 2] = [".ralph-state.json", ".ralph-journal.jsonl"];
 
 /// Why git did not do what it was asked.
 #[derive(Debug, Error)]
@@ -499,19 +496,18 @@ impl Git {
         Ok(files::write(&path, &after)?)
     }
 
-    /// What of a loop in this folder is part of the repository. Which of the `others`
+    /// What of the files of a loop is part of the repository. Which of the `others`
     /// are, too, is kept for the next commit.
     pub fn committed_loop(
         &self,
-        dir: &Path,
+        files: &[PathBuf],
         others: &[PathBuf],
     ) -> Result<Option<String>, GitError> {
-        let files = LOOP_FILES.map(|name| dir.join(name));
         let stamp = self.stamp();
         let mut args = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsStr::new).to_vec();
         args.extend(files.iter().chain(others).map(|file| file.as_os_str()));
-        let is_of_loop =
-            |path: &String| LOOP_FILES.iter().any(|name| path.rsplit('/').next() == Some(name));
+        let names: Vec<_> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+        let is_of_loop = |path: &String| names.contains(&path.rsplit('/').next().unwrap_or(path));
         let found = path::listed(&self.read_of(&args)?).into_iter();
         let (of_loop, tracked): (Vec<String>, Vec<String>) = found.partition(is_of_loop);
         self.learn_tracked(stamp, tracked);

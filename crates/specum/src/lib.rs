@@ -38,6 +38,7 @@ pub mod report;
 pub mod runner;
 pub mod session;
 pub mod store;
+mod trash;
 
 mod claude_config;
 mod clock;

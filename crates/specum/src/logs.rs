@@ -20,18 +20,23 @@ const MAX_NAME: usize = 80;
 
 /// The folder for the logs of a spec; `None` without a home.
 pub fn log_dir(spec: &Spec) -> Option<PathBuf> {
-    Some(dir_below(&session::state_home()?, spec))
+    Some(dir_below(&session::state_home()?, &spec.name, &spec.dir))
 }
 
-fn dir_below(state_home: &Path, spec: &Spec) -> PathBuf {
-    state_home.join("logs").join(folder_of(spec))
+/// The same for a spec of this name that is, or was, at this place.
+pub(crate) fn dir_below(state_home: &Path, name: &str, place: &Path) -> PathBuf {
+    state_home.join("logs").join(folder_at(name, place))
 }
 
 /// The name of a folder for this spec alone: two projects may have specs of one
 /// name.
 pub(crate) fn folder_of(spec: &Spec) -> String {
-    let place = Digest::of(spec.dir.as_os_str().as_encoded_bytes()).hex();
-    format!("{}-{place}", plain(&spec.name))
+    folder_at(&spec.name, &spec.dir)
+}
+
+fn folder_at(name: &str, place: &Path) -> String {
+    let place = Digest::of(place.as_os_str().as_encoded_bytes()).hex();
+    format!("{}-{place}", plain(name))
 }
 
 /// Begins the log of one start of an agent: `<task>-<attempt>.log`, or
@@ -160,14 +165,9 @@ mod tests {
 
     #[test]
     fn two_specs_of_one_name_have_two_folders() {
-        let spec = |dir: &str| Spec {
-            name: "api".into(),
-            dir: dir.into(),
-            shown: String::new(),
-            root: "/".into(),
-        };
-        let one = dir_below(Path::new("/state"), &spec("/one/specs/api"));
-        assert_ne!(one, dir_below(Path::new("/state"), &spec("/two/specs/api")));
+        let folder = |dir: &str| dir_below(Path::new("/state"), "api", Path::new(dir));
+        let one = folder("/one/specs/api");
+        assert_ne!(one, folder("/two/specs/api"));
         assert!(one.starts_with("/state/logs"));
     }
 

@@ -4,8 +4,10 @@
 //! that sees them keeps them here, below `$XDG_STATE_HOME/specum`, under the
 //! session's id; the command itself picks them up, once.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use specum_core::digest::Digest;
 use specum_core::hook::Host;
@@ -24,6 +26,9 @@ const CODEX_VARIABLE: &str = "CODEX_SESSION_ID";
 
 /// The variable by which Gemini CLI marks its commands. It tells them no session.
 pub const GEMINI_MARK: &str = "GEMINI_CLI";
+
+/// Where what is known of sessions is kept.
+const FOLDER: &str = "sessions";
 
 /// The longest file of a session worth reading.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -85,7 +90,7 @@ pub fn take_typed(session_id: &str, words: &[String]) -> bool {
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
+        fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
     }
     files::write(path, &serde_json::to_vec(value).expect("plain data is JSON"))
 }
@@ -215,6 +220,48 @@ fn session_of(process: &Process) -> Option<String> {
     serde_json::from_slice(&bytes).ok()
 }
 
+/// Deletes the notes about sessions that were last written before a moment, and tells
+/// how many. Those of a session whose host still runs stay.
+pub(crate) fn forget_old(moment: Timestamp) -> Result<usize, FileError> {
+    let Some(dir) = state_home().map(|home| home.join(FOLDER)) else { return Ok(0) };
+    let is_old = |path: &Path| {
+        let file = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+        Some(Timestamp::try_from(file.modified().ok()?).ok()? < moment)
+    };
+    let mut count = 0;
+    // A folder that is not there has none.
+    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if is_old(&path) == Some(true) && !is_of_living_session(&path) {
+            files::remove(&path)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Whether a file in our folder is about a session whose host runs. Which session it
+/// is about is part of its name, or its content.
+fn is_of_living_session(path: &Path) -> bool {
+    let note = |bytes: Vec<u8>| serde_json::from_slice::<Note>(&bytes).ok();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let noted = match name.split_once('.') {
+        Some((_, "process.json")) => files::read(path, MAX_BYTES)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<String>(&bytes).ok())
+            .and_then(|session| Note::of(&session)),
+        Some((digest, _)) => {
+            let path = path.with_file_name(format!("{digest}.note.json"));
+            files::read(&path, MAX_BYTES).ok().and_then(note)
+        }
+        None => None,
+    };
+    let host = noted.and_then(|note| note.process);
+    // One that cannot be seen from here is taken to be gone much earlier.
+    let host = host.filter(|host| host.space.as_ref() == Some(process::space()));
+    host.is_some_and(|host| process::is_alive(&host) != Some(false))
+}
+
 /// specum's own folder for what belongs to no project.
 pub(crate) fn state_home() -> Option<PathBuf> {
     let set =
@@ -226,7 +273,7 @@ pub(crate) fn state_home() -> Option<PathBuf> {
 /// A session's id is the host's and may be anything; its digest is a file name.
 fn path_of(session_id: &str) -> Option<PathBuf> {
     let name = Digest::of(session_id.as_bytes()).hex();
-    Some(state_home()?.join("sessions").join(format!("{name}.json")))
+    Some(state_home()?.join(FOLDER).join(format!("{name}.json")))
 }
 
 fn process_path(process: &Process) -> Option<PathBuf> {

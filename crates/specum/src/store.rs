@@ -10,6 +10,7 @@ mod backup;
 mod lock;
 mod marker;
 mod records;
+mod segments;
 mod transaction;
 
 use std::io;
@@ -154,6 +155,14 @@ impl Store {
     /// `.ralph-journal.jsonl`.
     pub fn journal_path(&self) -> PathBuf {
         self.dir.join(".ralph-journal.jsonl")
+    }
+
+    /// The files that say what is run: a loop is begun by a person, it does not come
+    /// with a repository.
+    pub fn loop_files(&self) -> Vec<PathBuf> {
+        let mut files = segments::segments(&self.dir);
+        files.extend([self.state_path(), self.journal_path()]);
+        files
     }
 
     /// The copy of the journal that nobody deletes with the spec's own files.
@@ -331,6 +340,29 @@ impl Store {
         let path = self.journal_path();
         let read = self.records.lock().expect("no reader panics").ledger(&path);
         read.map_err(|error| FileError::new("read", &path, error))
+    }
+
+    /// The records of the loops before those that the journal tells of.
+    pub fn read_earlier(&self) -> Result<Vec<Record>, FileError> {
+        segments::read(&self.dir)
+    }
+
+    /// How many journals of earlier loops there are.
+    pub fn count_earlier(&self) -> usize {
+        segments::segments(&self.dir).len()
+    }
+
+    /// Everything that is told of the spec, earlier loops included.
+    pub fn read_story(&self) -> Result<Vec<Record>, FileError> {
+        let mut story = self.read_earlier()?;
+        story.extend(self.read_journal()?.iter().cloned());
+        Ok(story)
+    }
+
+    /// Forgets the copies of the journals: for a spec whose folder was moved away with
+    /// its journals in it.
+    pub fn forget_backup(&self) -> Result<(), FileError> {
+        self.backup().map_or(Ok(()), |backup| backup.forget())
     }
 
     /// What the journal has on record about the plan.

@@ -352,3 +352,15 @@ fn putting_a_task_back_takes_no_check_that_waits() {
     assert_eq!(plan_record.task("1.2").unwrap().check.shown(), "`make`");
     assert!(plan_record.questions().next().unwrap().contains("`make` → `true`"));
 }
+
+#[test]
+fn finding_55_a_new_loop_has_nothing_to_review_unless_two_tasks_have_one_id() {
+    for (text, is_reviewed) in
+        [("- [ ] 1.1 a\n- [x] 1.2 b\n", true), ("- [x] 1.1 a\n- [x] 1.1 b\n", false)]
+    {
+        let file = TaskFile::scan(text.as_bytes());
+        let mut state = State::new(2);
+        note_beginning(&beginning(&file), &mut state, &file);
+        assert_eq!(state.has_reviewed(&file), is_reviewed, "{text}");
+    }
+}

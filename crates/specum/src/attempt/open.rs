@@ -19,7 +19,7 @@ use specum_core::verify::Role;
 
 use super::review::{ReviewedPlan, review, take_back};
 use super::tree::TreeState;
-use super::{AttemptError, Workspace, pending, refuse_mistakes};
+use super::{AttemptError, Workspace, pending};
 use crate::clock;
 use crate::git::Status;
 use crate::ralph_loop;
@@ -91,7 +91,7 @@ impl Workspace {
             return Err(AttemptError::Empty(self.spec.shown.clone()));
         }
         if reviewed.has_changed {
-            refuse_mistakes(&file, &self.spec.root)?;
+            self.refuse_mistakes(&file)?;
         }
         if machine::batch_is_over(state, &file) {
             let step = machine::step(state, &file, Event::EndBatch);

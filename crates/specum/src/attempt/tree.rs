@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use specum_core::attempt::Attempt;
+use specum_core::attempt::{Attempt, Ledger};
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::verify::{self, CheckRun};
@@ -196,7 +196,8 @@ impl Workspace {
     /// what failed attempts have left.
     pub fn foreign_changes(&self) -> Result<Vec<String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
-        let ledger = self.store.ledger()?;
+        // What the checks of an earlier loop have left is still there.
+        let ledger = Ledger::of(&self.store.read_story()?);
         let left: Vec<&str> = ledger.left_in_tree().collect();
         let plan = self.spec.dir.strip_prefix(&git.root).map(git::shown);
         let in_plan = |path: &str| {

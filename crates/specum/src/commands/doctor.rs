@@ -7,7 +7,8 @@ use crate::ops::{self, Caller, Grade};
 /// With --repair it puts away what a run that was killed has left: processes,
 /// worktrees, half-done work. What such a run had changed is kept under
 /// refs/specum/. What is older than `keep_days` is deleted, as each run does: logs
-/// of loops that are over, and copies of work that was done again since.
+/// of loops that are over, copies of work that was done again since, all but the
+/// verdicts of earlier loops, removed specs that git has, and notes about sessions.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Put away what killed runs have left

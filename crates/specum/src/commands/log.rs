@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
 
 /// The story of the whole spec.
 fn tell(args: &Args, log: &mut Log) -> Result<(), Failure> {
-    if log.records().is_empty() && !args.follow && !args.json {
+    if log.length() == 0 && !args.follow && !args.json {
         return print("nothing has happened yet; `specum implement` starts the loop");
     }
     let layout = Layout::of_stdout_for_lines();
@@ -58,10 +58,10 @@ fn tell(args: &Args, log: &mut Log) -> Result<(), Failure> {
         // Asked first: what is written until then is told below.
         let over = log.is_over();
         log.read_on()?;
-        for at in told..log.records().len() {
-            show(&log.records()[..=at], args.json, layout)?;
+        for at in told..log.length() {
+            show(log.up_to(at), args.json, layout)?;
         }
-        told = log.records().len();
+        told = log.length();
         if over || !args.follow {
             break;
         }

@@ -45,7 +45,7 @@ impl Git {
     /// The clone that is checked out at a path, if there is one.
     fn submodule(&self, path: &str) -> Option<Git> {
         let root = self.file(path);
-        root.join(".git").exists().then_some(Git { root })
+        root.join(".git").exists().then(|| Git::at(root))
     }
 
     fn fetch_from(&self, other: &Git, commit: &str) -> Result<(), GitError> {

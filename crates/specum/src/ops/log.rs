@@ -22,6 +22,8 @@ pub struct Log {
     /// The spec.
     pub spec: Spec,
     store: Store,
+    /// What the journals of earlier loops tell, and how many there are.
+    earlier: (Vec<Record>, usize),
     records: Arc<Vec<Record>>,
     /// How long the file was when it was read.
     length: u64,
@@ -33,8 +35,8 @@ pub struct Log {
 pub fn log(caller: &Caller<'_>, named: Option<&str>) -> Result<Log, OpError> {
     let project = caller.project()?;
     let spec = caller.spec(&project, named)?;
-    let (store, records) = (Store::of(&spec), Arc::default());
-    let mut log = Log { spec, store, records, length: 0, grown: Instant::now() };
+    let (store, earlier, records) = (Store::of(&spec), (Vec::new(), 0), Arc::default());
+    let mut log = Log { spec, store, earlier, records, length: 0, grown: Instant::now() };
     log.read_on()?;
     Ok(log)
 }
@@ -46,18 +48,36 @@ pub fn summary(store: &Store) -> Result<Summary, OpError> {
 }
 
 impl Log {
-    /// The records as far as they are read.
-    pub fn records(&self) -> &[Record] {
-        &self.records
+    /// How many records there are of all loops.
+    pub fn length(&self) -> usize {
+        self.earlier.0.len() + self.records.len()
+    }
+
+    /// The record at a place of the story, with those of the same journal before it.
+    pub fn up_to(&self, at: usize) -> &[Record] {
+        match at.checked_sub(self.earlier.0.len()) {
+            Some(at) => &self.records[..=at],
+            None => &self.earlier.0[..=at],
+        }
+    }
+
+    /// Every record of all loops.
+    pub fn story(&self) -> impl Iterator<Item = &Record> {
+        self.earlier.0.iter().chain(self.records.iter())
     }
 
     /// Reads what is new. A journal only ever grows.
     pub fn read_on(&mut self) -> Result<(), OpError> {
         let length = self.store.journal_path().metadata().map_or(0, |file| file.len());
-        if length != self.length {
+        let segments = self.store.count_earlier();
+        if length != self.length || segments != self.earlier.1 {
             let records = self.store.read_journal()?;
-            // One that was replaced is not told a second time.
-            if records.len() >= self.records.len() {
+            // One that was replaced is not told a second time; one that has become a
+            // segment is told as that.
+            if segments > self.earlier.1 {
+                self.earlier = (self.store.read_earlier()?, segments);
+                self.records = records;
+            } else if records.len() >= self.records.len() {
                 self.records = records;
             }
             (self.length, self.grown) = (length, Instant::now());
@@ -78,7 +98,7 @@ impl Log {
         if let Some(task) = tasks.file().by_address(named) {
             return Ok(task.name());
         }
-        let mut known = self.records.iter().filter_map(|record| record.entry.task());
+        let mut known = self.story().filter_map(|record| record.entry.task());
         match known.find(|task| task.id == named) {
             Some(task) => Ok(task.id.clone()),
             None => Err(AttemptError::NoTask(named.to_owned()).into()),
@@ -88,7 +108,8 @@ impl Log {
     /// All attempts at a task, those of earlier loops too.
     pub fn task(&self, id: &str) -> Result<TaskSummary, OpError> {
         let tasks = self.store.read_tasks()?.unwrap_or_default();
-        let all = Summary::of_all_loops(&self.records, &tasks.file());
+        let story: Vec<Record> = self.story().cloned().collect();
+        let all = Summary::of_all_loops(&story, &tasks.file());
         let task = all.tasks.into_iter().find(|task| task.id == id);
         task.ok_or_else(|| AttemptError::NoTask(id.to_owned()).into())
     }

@@ -1,7 +1,9 @@
-//! What has grown old: logs of loops that are over, and references to work that
-//! has been done again since. What is deleted is said.
+//! What has grown old: logs of loops that are over, references to work that has been
+//! done again since, the journals of earlier loops, removed specs, and notes about
+//! sessions. What is deleted is said.
 
 use std::fs;
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use specum_core::retention;
@@ -12,6 +14,8 @@ use crate::clock;
 use crate::files::FileError;
 use crate::logs;
 use crate::names::kept_references;
+use crate::session;
+use crate::trash;
 
 /// How long it is kept unless a person says otherwise.
 const DAYS: u64 = 30;
@@ -24,9 +28,24 @@ pub(super) fn forget_old(
     let days = days.unwrap_or(DAYS);
     let age = SignedDuration::from_hours(i64::try_from(days).unwrap_or(0) * 24);
     let Ok(moment) = clock::now().checked_sub(age) else { return Ok(Vec::new()) };
-    let moment = moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-    let journal = workspace.store.read_journal()?;
-    let old = retention::older_than(&journal, &moment);
+    let why = format!("older than {days} days (keep_days)");
+    let mut said = forget_story(workspace, moment, &why)?;
+    said.extend(forget_trash(workspace, moment, &why)?);
+    if let count @ 1.. = session::forget_old(moment)? {
+        said.push(format!("deleted {} about sessions: {why}", counted(count, "note")));
+    }
+    Ok(said)
+}
+
+/// What is old in the story of the spec itself.
+fn forget_story(
+    workspace: &Workspace,
+    moment: Timestamp,
+    why: &str,
+) -> Result<Vec<String>, RunError> {
+    let as_in_records = moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+    let story = workspace.store.read_story()?;
+    let old = retention::older_than(&story, &as_in_records);
     let mut said = Vec::new();
     if let Ok(git) = &workspace.git {
         // The journal is no authority on other references.
@@ -34,28 +53,60 @@ pub(super) fn forget_old(
             if let Some(task) = old.kept.get(reference.as_str()) {
                 git.delete_reference(&reference)?;
                 said.push(format!(
-                    "deleted {reference}, unfinished work at {task}, which was done since: older \
-                     than {days} days (keep_days)"
+                    "deleted {reference}, unfinished work at {task}, which was done since: {why}"
                 ));
             }
         }
     }
-    let count = forget_logs(workspace, old.logs_before)?;
-    if count > 0 {
-        let logs = if count == 1 { "log" } else { "logs" };
-        said.push(format!("deleted {count} {logs} of agents, older than {days} days (keep_days)"));
+    let logs = logs::log_dir(&workspace.spec).zip(old.logs_before.parse::<Timestamp>().ok());
+    if let Some((dir, before)) = logs
+        && let count @ 1.. = forget_files(&dir, before)?
+    {
+        said.push(format!("deleted {} of agents, {why}", counted(count, "log")));
+    }
+    if let count @ 1.. = workspace.store.lock()?.thin_segments(&as_in_records)? {
+        let journals = counted(count, "journal");
+        said.push(format!(
+            "deleted all but verdicts, commits and proofs from {journals} of earlier loops, {why}"
+        ));
     }
     Ok(said)
 }
 
-fn forget_logs(workspace: &Workspace, before: &str) -> Result<usize, RunError> {
-    let (Some(dir), Ok(before)) = (logs::log_dir(&workspace.spec), before.parse::<Timestamp>())
-    else {
-        return Ok(0);
+/// Removed specs of which git has every document, and the logs of all that are old.
+fn forget_trash(
+    workspace: &Workspace,
+    moment: Timestamp,
+    why: &str,
+) -> Result<Vec<String>, RunError> {
+    let (Ok(git), Some(beside)) = (&workspace.git, workspace.spec.dir.parent()) else {
+        return Ok(Vec::new());
     };
+    let mut said = Vec::new();
+    for removed in trash::removed_before(beside, moment) {
+        let dir = beside.join(&removed.name);
+        if !dir.exists()
+            && let Some(logs) =
+                session::state_home().map(|home| logs::dir_below(&home, &removed.name, &dir))
+            && let count @ 1.. = forget_files(&logs, moment)?
+        {
+            let (logs, name) = (counted(count, "log"), &removed.name);
+            said.push(format!("deleted {logs} of agents of {name}, a removed spec: {why}"));
+        }
+        if removed.is_in(git)? {
+            let path = &removed.path;
+            fs::remove_dir_all(path).map_err(|error| FileError::new("delete", path, error))?;
+            said.push(format!("deleted {}, a removed spec that git has: {why}", path.display()));
+        }
+    }
+    Ok(said)
+}
+
+/// Deletes the files of a folder that were last written before a moment.
+fn forget_files(dir: &Path, before: Timestamp) -> Result<usize, RunError> {
     let mut count = 0;
-    // A folder that is not there has no logs.
-    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+    // A folder that is not there has none.
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let written = entry.metadata().ok().filter(fs::Metadata::is_file);
         let written = written.and_then(|found| Timestamp::try_from(found.modified().ok()?).ok());
         if written.is_some_and(|written| written < before) {
@@ -65,4 +116,8 @@ fn forget_logs(workspace: &Workspace, before: &str) -> Result<usize, RunError> {
         }
     }
     Ok(count)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

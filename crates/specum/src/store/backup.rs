@@ -3,15 +3,17 @@
 //!
 //! It grows with the journal. Where it cannot be written, as in a host's sandbox,
 //! less can be brought back, and the next writer makes up for it. It is known by
-//! the place of the spec in its work tree, so it moves with the repository.
+//! the place of the spec in its work tree, so it moves with the repository. The journals
+//! of earlier loops have copies beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use specum_core::digest::Digest;
-use specum_core::journal;
+use specum_core::journal::{self, Entry};
 
-use crate::files::{self, Durability};
+use super::segments;
+use crate::files::{self, Durability, FileError};
 
 /// The longest journal that is brought back.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
@@ -30,13 +32,14 @@ impl Backup {
         Some(Backup(git_folder(root)?.join("specum").join(format!("{name}.jsonl"))))
     }
 
-    /// Adds the line, with its end, that was just written to a journal, or makes a new copy
-    /// of the journal where a loop begins or lines are missing.
+    /// Adds the line that was just written to a journal, with its end, or makes a new copy of it
+    /// where a loop begins or lines are missing.
     pub(super) fn follow(&self, journal: &Path, line: &[u8], begins: bool) {
-        let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-        let (ours, theirs) = (length(&self.0), length(journal));
+        let theirs = fs::metadata(journal).map_or(0, |file| file.len());
+        let ours = self.length();
         let added = line.len() as u64;
-        if !begins && ours + added > theirs {
+        let is_longer = ours + added > theirs;
+        if !begins && is_longer && self.tells_of_loop_under_way() {
             // Somebody has taken something away: what we have is to be brought back.
             return;
         }
@@ -51,9 +54,83 @@ impl Backup {
         }
     }
 
-    /// What a journal should hold, if something of it was taken away.
+    /// How long the copy is.
+    pub(super) fn length(&self) -> u64 {
+        fs::metadata(&self.0).map_or(0, |file| file.len())
+    }
+
+    /// The copies of the journals of earlier loops, by number.
+    pub(super) fn segments(&self) -> Vec<(u64, PathBuf)> {
+        let (folder, prefix) = self.place();
+        segments::in_order(folder, &prefix)
+    }
+
+    /// Where the copies of those are, and what their names begin with.
+    fn place(&self) -> (&Path, String) {
+        let name = self.0.file_stem().unwrap_or_default().to_string_lossy();
+        (self.0.parent().unwrap_or(Path::new("")), format!("{name}-"))
+    }
+
+    /// Makes the copy of a journal that is a segment by now the copy of that segment.
+    pub(super) fn retire(&self, spec: &Path) {
+        let Ok(ours) = files::read(&self.0, MAX_BYTES) else { return };
+        let (folder, prefix) = self.place();
+        let place = |number| folder.join(segments::name(&prefix, number));
+        let is_whole = |path: &Path| {
+            files::read(path, MAX_BYTES).ok().filter(|bytes| bytes.starts_with(&ours))
+        };
+        let same = segments::numbered(spec).into_iter().rev();
+        let same = same.filter_map(|(number, path)| Some((number, is_whole(&path)?))).next();
+        match same {
+            Some((number, bytes)) => {
+                if files::write(&place(number), &bytes).is_ok() {
+                    let _ = files::remove(&self.0);
+                }
+            }
+            // Somebody has deleted the journal: this is the only copy.
+            None => {
+                let number = segments::next_number(spec, &self.segments());
+                let _ = fs::rename(&self.0, place(number));
+            }
+        }
+    }
+
+    /// Lets the copies hold what the segments in a folder do.
+    pub(super) fn thin_segments(&self, spec: &Path) {
+        for (number, copy) in self.segments() {
+            if let Ok(bytes) = files::read(&segments::path(spec, number), MAX_BYTES) {
+                let _ = files::write(&copy, &bytes);
+            }
+        }
+    }
+
+    /// Writes the segments again that are missing from a folder.
+    pub(super) fn bring_segments_back(&self, spec: &Path) -> Result<(), FileError> {
+        for (number, copy) in self.segments() {
+            if let Some(bytes) = files::read_if_there(&copy, MAX_BYTES)? {
+                // One that is there is left alone.
+                files::create(&segments::path(spec, number), &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all copies.
+    pub(super) fn forget(&self) -> Result<(), FileError> {
+        self.segments().iter().try_for_each(|(_, copy)| files::remove(copy))?;
+        files::remove(&self.0)
+    }
+
+    /// Whether it is the copy of a loop that has not ended. The copy of one that was
+    /// completed may have been left behind where git's folder is read-only.
+    fn tells_of_loop_under_way(&self) -> bool {
+        files::read(&self.0, MAX_BYTES).is_ok_and(|ours| is_under_way(&ours))
+    }
+
+    /// What the journal of a loop under way should hold, if something of it was taken
+    /// away.
     pub(super) fn missing_from(&self, journal: &[u8]) -> Option<Vec<u8>> {
-        let ours = files::read(&self.0, MAX_BYTES).ok()?;
+        let ours = files::read(&self.0, MAX_BYTES).ok().filter(|ours| is_under_way(ours))?;
         if journal.len() >= ours.len() && journal.starts_with(&ours) {
             return None;
         }
@@ -67,6 +144,15 @@ impl Backup {
             false => None,
         }
     }
+}
+
+/// Whether a journal tells of a loop that has not ended.
+fn is_under_way(journal: &[u8]) -> bool {
+    let records = journal::parse(journal);
+    let last = records.iter().rev().find(|record| {
+        matches!(record.entry, Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. })
+    });
+    last.is_some_and(|record| matches!(record.entry, Entry::Started { .. }))
 }
 
 /// git's own folder of the work tree that begins here.
@@ -86,7 +172,7 @@ mod tests {
     use crate::os;
 
     const LINES: [&str; 3] = [
-        r#"{"v":1,"at":"1","event":"paused"}"#,
+        r#"{"v":1,"at":"1","event":"started","tasks":1,"open":1}"#,
         r#"{"v":1,"at":"2","event":"resumed"}"#,
         r#"{"v":1,"at":"3","event":"paused"}"#,
     ];
@@ -100,10 +186,14 @@ mod tests {
         (place, spec.join("journal"), backup)
     }
 
-    fn append(journal: &Path, backup: &Backup, line: &str, begins: bool) {
+    fn add(journal: &Path, line: &str) {
         let line = format!("{line}\n");
         files::append_line(journal, line.as_bytes(), Durability::Fast).unwrap();
-        backup.follow(journal, line.as_bytes(), begins);
+    }
+
+    fn append(journal: &Path, backup: &Backup, line: &str, begins: bool) {
+        add(journal, line);
+        backup.follow(journal, format!("{line}\n").as_bytes(), begins);
     }
 
     #[test]
@@ -135,10 +225,57 @@ mod tests {
     }
 
     #[test]
+    fn finding_55_a_line_is_added_to_the_copy_and_nothing_else_is_written() {
+        let (_place, journal, backup) = world();
+        append(&journal, &backup, LINES[0], true);
+        let file = || os::identity(&fs::metadata(&backup.0).unwrap());
+        let before = file();
+        for line in LINES {
+            append(&journal, &backup, line, false);
+            assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
+            assert_eq!(file(), before, "a copy made anew is another file");
+        }
+    }
+
+    #[test]
+    fn the_copy_of_a_loop_that_is_over_is_missing_from_no_journal() {
+        let (_place, journal, backup) = world();
+        append(&journal, &backup, LINES[0], true);
+        append(&journal, &backup, r#"{"v":1,"at":"2","event":"completed","tasks":1}"#, false);
+        let spec = journal.parent().unwrap();
+        // The process is killed here, or git's folder is read-only.
+        fs::rename(&journal, spec.join(".ralph-journal-1.jsonl")).unwrap();
+        add(&journal, LINES[0]);
+        assert_eq!(backup.missing_from(&fs::read(&journal).unwrap()), None);
+        append(&journal, &backup, LINES[1], false);
+        assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
+    }
+
+    #[test]
+    fn the_copy_of_a_journal_becomes_the_copy_of_its_segment() {
+        let (_place, journal, backup) = world();
+        append(&journal, &backup, LINES[0], true);
+        let spec = journal.parent().unwrap();
+        let segment = spec.join(".ralph-journal-7.jsonl");
+        fs::rename(&journal, &segment).unwrap();
+        backup.retire(spec);
+        let [(7, copy)] = &backup.segments()[..] else { panic!("{:?}", backup.segments()) };
+        assert_eq!(fs::read(copy).unwrap(), fs::read(&segment).unwrap());
+        assert_eq!(backup.length(), 0);
+        // Of one that somebody has deleted it is the only copy.
+        append(&journal, &backup, LINES[1], true);
+        fs::remove_file(&journal).unwrap();
+        backup.retire(spec);
+        assert_eq!(backup.segments().len(), 2);
+        backup.bring_segments_back(spec).unwrap();
+        assert_eq!(segments::segments(spec).len(), 2);
+    }
+
+    #[test]
     fn a_copy_that_lacks_lines_is_made_anew() {
         let (_place, journal, backup) = world();
         append(&journal, &backup, LINES[0], true);
-        files::append_line(&journal, LINES[1].as_bytes(), Durability::Fast).unwrap();
+        add(&journal, LINES[1]);
         append(&journal, &backup, LINES[2], false);
         assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
     }

@@ -1,12 +1,12 @@
 //! The marker that says which spec of a project is active, and the trash beside
 //! the specs.
 
-use std::fs;
 use std::path::PathBuf;
 
-use crate::clock;
+use super::Store;
 use crate::files::{self, FileError};
 use crate::project::{Project, Spec};
+use crate::trash;
 
 /// Makes a spec the one that verbs and hooks mean when none is named.
 pub fn make_active(project: &Project, spec: &Spec) -> Result<(), FileError> {
@@ -18,12 +18,10 @@ pub fn make_active(project: &Project, spec: &Spec) -> Result<(), FileError> {
 /// back, and gives its new place. If it was the active spec, no spec is.
 pub fn move_to_trash(project: &Project, spec: &Spec) -> Result<PathBuf, FileError> {
     let was_active = project.current().ok().flatten().as_ref() == Some(spec);
-    let trash = spec.dir.with_file_name(".specum-trash");
-    fs::create_dir_all(&trash).map_err(|error| FileError::new("create", &trash, error))?;
-    let stamp = clock::now().strftime("%Y%m%dT%H%M%S%3fZ");
-    let target = trash.join(format!("{}-{stamp}", spec.name));
-    fs::rename(&spec.dir, &target)
-        .map_err(|error| FileError::new("move to the trash", &spec.dir, error))?;
+    let target = trash::move_there(&spec.dir, &spec.name)
+        .map_err(|(place, error)| FileError::new("move the spec to", &place, error))?;
+    // The journals are in the trash; a new spec of this name is not to get them.
+    Store::of(spec).forget_backup()?;
     if was_active {
         files::remove(&project.current_spec_file())?;
     }

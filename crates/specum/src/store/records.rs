@@ -14,7 +14,8 @@ use specum_core::plan_record::PlanRecord;
 use crate::{files, os};
 
 /// The longest journal worth reading.
-const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
+pub(super) const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
+
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// How much of the file is read: whole lines.
@@ -97,6 +98,17 @@ impl Records {
         Ok(Arc::clone(plan_record))
     }
 
+    /// Whether a journal is the one that was read, and at least so long: then nothing
+    /// was taken from it since.
+    pub(super) fn is_whole(&self, path: &Path, length: u64) -> bool {
+        let file = files::open_own(path, File::options().read(true));
+        self.length > 0
+            && file.is_ok_and(|mut file| {
+                file.metadata().is_ok_and(|found| found.len() >= length)
+                    && self.is_of(&mut file).unwrap_or(false)
+            })
+    }
+
     /// Whether a file still begins with what was read of it.
     fn is_of(&self, file: &mut File) -> io::Result<bool> {
         if file.metadata()?.len() < self.length || identity(file)? != self.identity {
@@ -176,6 +188,25 @@ mod tests {
         }
         fs::remove_file(&path).unwrap();
         assert!(records.read(&path).unwrap().is_empty());
+    }
+
+    #[test]
+    fn finding_55_a_journal_that_only_grows_is_whole_without_a_look_at_all_of_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let mut records = Records::default();
+        assert!(!records.is_whole(&path, 0), "nothing is known of it");
+        fs::write(&path, PAUSED).unwrap();
+        records.read(&path).unwrap();
+        let length = PAUSED.len() as u64;
+        assert!(records.is_whole(&path, length));
+        assert!(!records.is_whole(&path, length + 1), "the copy is longer");
+        for other in ["", RESUMED] {
+            fs::write(&path, other).unwrap();
+            assert!(!records.is_whole(&path, 0), "{other}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(!records.is_whole(&path, 0));
     }
 
     #[test]

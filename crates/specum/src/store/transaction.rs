@@ -4,15 +4,16 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use specum_core::attempt::{AttemptId, Ledger};
+use specum_core::attempt::AttemptId;
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
 use specum_core::machine::Step;
 use specum_core::progress;
+use specum_core::retention;
 use specum_core::state::{self, Corrupt};
 use specum_core::tasks::{TaskEdit, TaskKey, TaskText};
 
-use super::{Lock, MAX_PART, MAX_TEXT, Store, StoreError, View};
+use super::{Backup, Lock, MAX_PART, MAX_TEXT, Store, StoreError, View, segments};
 use crate::clock;
 use crate::failpoint;
 use crate::files::{self, Durability, FileError, Replacement, Unsynced};
@@ -295,15 +296,65 @@ impl Locked<'_> {
         Ok(())
     }
 
+    /// Makes the journal of a loop that was completed a segment, so that the next loop
+    /// begins with a journal of its own. What a cancelled loop has tried counts on.
+    pub fn begin_segment(&self) -> Result<(), StoreError> {
+        let (store, path) = (self.store, self.store.journal_path());
+        let backup = store.backup();
+        let records = store.read_journal()?;
+        let last = records.iter().rev().find(|record| {
+            matches!(
+                record.entry,
+                Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. }
+            )
+        });
+        if last.is_some_and(|record| matches!(record.entry, Entry::Completed { .. })) {
+            let copies = backup.as_ref().map(Backup::segments).unwrap_or_default();
+            let number = segments::next_number(&store.dir, &copies);
+            failpoint::reached("before the segment");
+            std::fs::rename(&path, segments::path(&store.dir, number))
+                .map_err(|error| FileError::new("rename", &path, error))?;
+            failpoint::reached("after the segment");
+        }
+        // Also what a process has left that was killed right there.
+        if let Some(backup) = backup.filter(|_| !path.exists()) {
+            backup.retire(&store.dir);
+            failpoint::reached("after the copy of the segment");
+        }
+        Ok(())
+    }
+
+    /// Lets go of what is no longer needed of the journals of loops that ended before
+    /// a moment, and tells of how many.
+    pub fn thin_segments(&self, moment: &str) -> Result<usize, StoreError> {
+        let mut count = 0;
+        for path in segments::segments(&self.store.dir) {
+            let text = files::read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
+            if let Some(thin) = retention::thinned(&text, moment) {
+                self.store.replace(&path, &thin)?;
+                count += 1;
+            }
+        }
+        if let Some(backup) = self.store.backup().filter(|_| count > 0) {
+            backup.thin_segments(&self.store.dir);
+        }
+        Ok(count)
+    }
+
     /// Writes the journal and the state of a loop again that somebody has deleted
     /// while it was under way, and tells whether anything was missing.
     pub fn bring_back(&self) -> Result<bool, StoreError> {
         let path = self.store.journal_path();
+        let backup = self.store.backup().map_or(0, |backup| backup.length());
+        let known = self.store.records.lock().expect("no reader panics").is_whole(&path, backup);
+        if known && self.store.has_state() {
+            // To compare every byte costs more the longer the story is.
+            return Ok(false);
+        }
         let journal = files::read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
         let whole = self.store.backup().and_then(|backup| backup.missing_from(&journal));
-        if let Some(whole) =
-            whole.as_ref().filter(|whole| Ledger::of(&journal::parse(whole)).is_under_way())
-        {
+        if let (Some(whole), Some(backup)) = (&whole, self.store.backup()) {
+            backup.bring_segments_back(&self.store.dir)?;
             self.store.replace(&path, whole)?;
         }
         let has_lost_the_state = !self.store.has_state();

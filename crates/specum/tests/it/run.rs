@@ -32,6 +32,9 @@ mod power;
 /// files do, submodules, ignored specs.
 mod repos;
 
+/// The journals of earlier loops, and what goes when it is old.
+mod retention;
+
 /// Agents that harm the ground they stand on.
 mod rough;
 

@@ -40,12 +40,12 @@ fn as_json(args: &Args, log: &mut Log, id: &str) -> Result<(), Failure> {
     loop {
         let over = log.is_over();
         log.read_on()?;
-        for record in &log.records()[told..] {
+        for record in log.story().skip(told) {
             if record.entry.task().is_some_and(|task| task.id == id) {
                 show(std::slice::from_ref(record), true, layout)?;
             }
         }
-        told = log.records().len();
+        told = log.length();
         if over || !args.follow {
             break;
         }

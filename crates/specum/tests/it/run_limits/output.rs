@@ -167,9 +167,18 @@ fn finding_49_old_logs_and_copies_of_work_that_was_done_again_go_and_it_is_said(
     told.ends(0, "complete");
     let said: Vec<&str> =
         told.all("warning").iter().filter_map(|told| told["text"].as_str()).collect();
-    let [of_reference, of_logs] = said[..] else { panic!("{said:?}") };
+    let [of_reference, of_logs, of_journal] = said[..] else { panic!("{said:?}") };
     assert!(of_reference.starts_with(&format!("deleted {kept}, unfinished work at 1.")));
     assert_eq!(of_logs, "deleted 3 logs of agents, older than 30 days (keep_days)");
+    assert_eq!(
+        of_journal,
+        "deleted all but verdicts, commits and proofs from 1 journal of earlier loops, older than \
+         30 days (keep_days)"
+    );
+    let earlier = stage.world.read("specs/test-spec/.ralph-journal-1.jsonl");
+    for (event, count) in [("opened", 0), ("passed", 2), ("failed", 1), ("committed", 2)] {
+        assert_eq!(earlier.matches(&format!("\"event\":\"{event}\"")).count(), count, "{event}");
+    }
     assert_eq!(references(), format!("{unknown}\n"), "nobody knows what it is");
     assert_eq!(stage.logs().into_keys().collect::<Vec<_>>(), ["1.3-1.log"]);
 }

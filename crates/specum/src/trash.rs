@@ -1,0 +1,119 @@
+//! Removed specs: a folder beside the specs from which they can be moved back.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use crate::clock;
+use crate::git::{self, Git, GitError};
+
+/// The folder, beside the specs.
+const FOLDER: &str = ".specum-trash";
+/// How the moment is written behind the name of a spec.
+const STAMP: &str = "%Y%m%dT%H%M%S%3fZ";
+/// How long that is.
+const STAMP_LENGTH: usize = "20260131T120000000Z".len();
+
+/// A spec in the trash.
+pub(crate) struct Removed {
+    /// What it was called.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// The folder in which it was.
+    beside: PathBuf,
+}
+
+/// Moves the folder of a spec to the trash, and says where it is then.
+pub(crate) fn move_there(spec: &Path, name: &str) -> Result<PathBuf, (PathBuf, io::Error)> {
+    let trash = spec.with_file_name(FOLDER);
+    fs::create_dir_all(&trash).map_err(|error| (trash.clone(), error))?;
+    let target = trash.join(format!("{name}-{}", clock::now().strftime(STAMP)));
+    fs::rename(spec, &target).map_err(|error| (target.clone(), error))?;
+    Ok(target)
+}
+
+/// The specs of a folder that were removed before a moment. What has another name was
+/// put there by somebody else.
+pub(crate) fn removed_before(beside: &Path, moment: Timestamp) -> Vec<Removed> {
+    // A trash that is not there is empty.
+    let entries = fs::read_dir(beside.join(FOLDER)).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let removed = |path: PathBuf| {
+        let (name, at) = name_and_time(path.file_name()?.to_str()?)?;
+        let name = name.to_owned();
+        (at < moment).then(|| Removed { name, path, beside: beside.to_owned() })
+    };
+    folders.filter_map(|entry| removed(entry.path())).collect()
+}
+
+fn name_and_time(entry: &str) -> Option<(&str, Timestamp)> {
+    let at = entry.len().checked_sub(STAMP_LENGTH)?;
+    let (name, stamp) = (entry.get(..at)?.strip_suffix('-')?, entry.get(at..)?);
+    let (seconds, millis) = stamp.strip_suffix('Z')?.split_at_checked(15)?;
+    millis.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
+    let moment = DateTime::strptime("%Y%m%dT%H%M%S", seconds).ok()?;
+    let moment = moment.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    (!name.is_empty()).then_some((name, moment))
+}
+
+impl Removed {
+    /// Whether git has every document of the spec as it is here: then nothing is lost
+    /// with it. specum's own files are not documents.
+    pub(crate) fn is_in(&self, git: &Git) -> Result<bool, GitError> {
+        let Ok(root) = self.beside.strip_prefix(&git.root) else { return Ok(false) };
+        self.folder_is_in(git, &self.path, &root.join(&self.name))
+    }
+
+    fn folder_is_in(&self, git: &Git, folder: &Path, was: &Path) -> Result<bool, GitError> {
+        // What cannot be looked at may be anything.
+        let Ok(entries) = fs::read_dir(folder) else { return Ok(false) };
+        for entry in entries {
+            let Ok((entry, kind)) = entry
+                .and_then(|entry| Ok((entry.file_type()?, entry)))
+                .map(|(kind, entry)| (entry, kind))
+            else {
+                return Ok(false);
+            };
+            let was = was.join(entry.file_name());
+            let is_safe = if kind.is_dir() {
+                self.folder_is_in(git, &entry.path(), &was)?
+            } else if git::is_own_file(&entry.file_name().to_string_lossy()) {
+                true
+            } else {
+                kind.is_file() && git.had_file(&entry.path(), &was)?
+            };
+            if !is_safe {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_called_like_a_removed_spec_is_none() {
+        let (name, at) = name_and_time("a-b-20260131T120000123Z").unwrap();
+        assert_eq!((name, at.to_string().as_str()), ("a-b", "2026-01-31T12:00:00Z"));
+        for entry in [
+            "",
+            "a",
+            "-20260131T120000123Z",
+            "a-20261331T120000123Z",
+            "20260131T120000123Z",
+            "a_20260131T120000123Z",
+            "é20260131T120000123Z",
+            "a-20260131T120000é3Z",
+        ] {
+            assert!(name_and_time(entry).is_none(), "{entry}");
+        }
+    }
+}
