@@ -8,7 +8,6 @@
 use super::text::{self, TextTail};
 use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, diagnosis};
 use crate::completion::{self, TASK_COMPLETE, VERIFICATION_PASS};
-use crate::line;
 use crate::verify::ProcessEnd;
 
 /// How much of the output's end is kept.
@@ -61,11 +60,12 @@ pub(super) struct PlainReader {
 impl PlainReader {
     /// Takes a line of output.
     pub(super) fn push(&mut self, line: &[u8]) -> Vec<Sign> {
-        let text = line::readable(line);
+        let text = String::from_utf8_lossy(line);
         self.answer.push(&text, LONGEST_ANSWER);
         self.answer.push("\n", LONGEST_ANSWER);
         if !text.trim().is_empty() {
-            let says = |word| completion::says(&text, word);
+            // Most lines say nothing of the kind, and an agent may print millions.
+            let says = |word| text.contains(word) && completion::says(&text, word);
             self.is_done = says(TASK_COMPLETE) || says(VERIFICATION_PASS);
         }
         let text = text::shown(&text);

@@ -60,6 +60,10 @@ fn escaped(text: &str) -> Option<u16> {
 /// `\n` alone.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    // To look at bytes is a fraction of the work, and enough for most texts.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return Cow::Borrowed(text);
+    }
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }

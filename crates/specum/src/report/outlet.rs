@@ -23,6 +23,8 @@ use crate::clock;
 
 /// How much may wait before agents are held up.
 const BEHIND: usize = 500;
+/// How little waits when agents that are held up go on.
+const CAUGHT_UP: usize = BEHIND / 2;
 /// How much may wait before what agents say is left out. More than [`BEHIND`] by
 /// what is on its way when they are held up.
 const FULL: usize = 4_000;
@@ -101,8 +103,12 @@ impl Outlet {
             line.left_out += signs.len() as u64;
             return;
         }
+        let was_empty = line.told.is_empty();
         line.push(Item::Said(task, signs));
-        self.0.changed.notify_all();
+        if was_empty {
+            // Otherwise the writer is at work, and a wake-up is a call of the system.
+            self.0.changed.notify_all();
+        }
     }
 
     /// A way to tell it for those who know of no outlet.
@@ -217,9 +223,13 @@ impl Shared {
             reporter.flush();
             let mut line = self.lock();
             line.written = Instant::now();
+            let before = line.length;
             line.length -= written;
+            let has_caught_up = before >= CAUGHT_UP && line.length < CAUGHT_UP;
             drop(line);
-            self.changed.notify_all();
+            if has_caught_up {
+                self.changed.notify_all();
+            }
         }
         self.lock().ended = true;
         self.changed.notify_all();
