@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::{Scanned, TaskFile};
 
@@ -11,9 +11,16 @@ use super::{Scanned, TaskFile};
 pub struct TaskText {
     bytes: Vec<u8>,
     scanned: OnceLock<Arc<Scanned>>,
-    /// What it was made from by setting boxes, which moves nothing: the boxes are
-    /// named by their place.
-    from: Option<(Arc<Scanned>, BTreeMap<usize, bool>)>,
+    /// What it was made from by setting boxes. Taken by the first who asks.
+    from: Mutex<Option<Origin>>,
+}
+
+/// A text before boxes were set in it, which moves nothing.
+#[derive(Debug)]
+struct Origin {
+    scanned: Arc<Scanned>,
+    /// What was set, by the place of the box.
+    set: BTreeMap<usize, bool>,
 }
 
 impl TaskText {
@@ -28,14 +35,21 @@ impl TaskText {
         for (&at, &done) in &set {
             bytes[at] = if done { b'x' } else { b' ' };
         }
-        TaskText { bytes, from: Some((Arc::clone(&file.scanned), set)), ..TaskText::default() }
+        let from = Mutex::new(Some(Origin { scanned: Arc::clone(&file.scanned), set }));
+        TaskText { bytes, from, ..TaskText::default() }
     }
 
     /// The tasks.
     pub fn file(&self) -> TaskFile<'_> {
-        let scanned = self.scanned.get_or_init(|| match &self.from {
-            Some((before, set)) => Arc::new(before.with_marks(set)),
-            None => TaskFile::scan(&self.bytes).scanned,
+        let scanned = self.scanned.get_or_init(|| {
+            let from = self.from.lock().ok().and_then(|mut from| from.take());
+            match from {
+                // Nothing is copied if the text from before is gone by now.
+                Some(Origin { scanned, set }) => {
+                    Arc::new(Arc::unwrap_or_clone(scanned).with_marks(&set))
+                }
+                None => TaskFile::scan(&self.bytes).scanned,
+            }
         });
         TaskFile { text: &self.bytes, scanned: Arc::clone(scanned) }
     }
@@ -62,13 +76,35 @@ impl Deref for TaskText {
 
 impl Scanned {
     /// What a scan would find with these boxes set.
-    fn with_marks(&self, set: &BTreeMap<usize, bool>) -> Scanned {
-        let mut after = Scanned { digest: OnceLock::new(), ..self.clone() };
-        let tasks = after.tasks.iter_mut().map(|task| (task.mark, &mut task.done));
-        let headings = after.headings.iter_mut().map(|heading| (heading.mark, &mut heading.done));
+    fn with_marks(mut self, set: &BTreeMap<usize, bool>) -> Scanned {
+        self.digest = OnceLock::new();
+        let tasks = self.tasks.iter_mut().map(|task| (task.mark, &mut task.done));
+        let headings = self.headings.iter_mut().map(|heading| (heading.mark, &mut heading.done));
         for (mark, done) in tasks.chain(headings) {
             *done = set.get(&mark).copied().unwrap_or(*done);
         }
-        after
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks::TaskEdit;
+
+    #[test]
+    fn finding_55_a_tick_copies_no_task_once_the_text_before_it_is_gone() {
+        let before = TaskText::from(b"- [ ] 1.1 a\n- [ ] 1.2 b\n".to_vec());
+        let tick = [TaskEdit::Tick(before.file().tasks[1].key())];
+        let title = before.file().tasks[0].title.as_ptr();
+        let after = TaskEdit::apply_to(&tick, &before.file());
+        drop(before);
+        assert_eq!(after.file().tasks[0].title.as_ptr(), title);
+        assert_eq!(after.file().tasks, TaskFile::scan(&after).tasks);
+        assert_eq!(after.file().digest(), TaskFile::scan(&after).digest());
+        // While it is there, it stays as it was.
+        let again =
+            TaskEdit::apply_to(&[TaskEdit::Untick(after.file().tasks[1].key())], &after.file());
+        assert_eq!((again.file().done_count(), after.file().done_count()), (0, 1));
     }
 }

@@ -327,6 +327,8 @@ impl Workspace {
                 locked.write_step_of(&opened.id, entry, &step)?;
                 self.record_fixes(&locked, &step)?;
                 drop(locked);
+                // Plan and plan_record would be copied to be changed.
+                drop(reviewed);
                 return self.commit_passed(opened, judged);
             }
             Some(step) => {

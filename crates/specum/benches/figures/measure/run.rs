@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use super::row::{Row, grouped, size, time};
@@ -14,6 +15,7 @@ const NO_OP: &str = "cat > /dev/null; echo TASK_COMPLETE";
 
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
     let mut rows = vec![own_time(bench), long_plan(bench), dry_run(bench), large_plan(bench)];
+    rows.push(dirty_files(bench));
     rows.extend(at_once(bench));
     rows.extend(long_output(bench));
     rows.push(short_lines(bench));
@@ -91,6 +93,32 @@ fn large_plan(bench: &Bench) -> Row {
     let [many_each, few_each] = [&samples[0], &samples[1]].map(|sample| sample.per(tasks));
     let name = format!("processor time of a task in a plan of {}", grouped(many));
     Row::timed(name, &many_each, &format!("of {}", grouped(few)), &few_each).at_most(1.5)
+}
+
+/// What a task costs beside files that are not committed, with git and all it starts.
+/// A file is read once, unless its size or time says that it has changed.
+fn dirty_files(bench: &Bench) -> Row {
+    const FILES: usize = 10;
+    let ((bytes, wait), tasks, rounds) =
+        bench.pick(((20_000_000, 2_100), 20, 3), ((1_000, 0), 2, 1));
+    let printed = size((FILES * bytes) as f64);
+    tell(&format!("{tasks} tasks beside {printed} that are not committed, {rounds} rounds"));
+    let subject = |bytes: usize| {
+        Box::new(move || {
+            let world = project(tasks, nothing);
+            for file in 0..FILES {
+                world.write(&format!("dirty/{file}"), vec![b'x'; bytes]);
+            }
+            // A file that was changed just now is read each time.
+            thread::sleep(Duration::from_millis(wait));
+            let args = ["--allow-dirty", "--agent-command", NO_OP];
+            processor_time(bench, &world, &args)
+        }) as Subject<'_>
+    };
+    let samples = in_turn(rounds, vec![subject(bytes), subject(0)]);
+    let [with_dirt, without] = [&samples[0], &samples[1]].map(|sample| sample.per(tasks));
+    let name = format!("processor time of a task beside {printed} of dirty files");
+    Row::timed(name, &with_dirt, "beside empty ones", &without).at_most(2.0)
 }
 
 /// An agent that prints many short lines, beside one that prints as much in long
