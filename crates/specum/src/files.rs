@@ -201,10 +201,13 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
 /// Deletes what writers in a folder have left that were killed before their
 /// rename. Only for whoever knows that nobody writes there now.
 pub fn remove_temporaries(dir: &Path) -> Result<(), FileError> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX))
-        .try_for_each(|entry| remove(&entry.path()))
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| is_temporary(path)).try_for_each(|path| remove(&path))
+}
+
+/// Whether a file is one that is not renamed yet.
+pub fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMP_PREFIX))
 }
 
 fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {

@@ -84,6 +84,9 @@ pub enum GitError {
         message: String,
     },
     /// There is no git to ask.
+    #[error("git cannot be started ({0}; install it, or put it on PATH)")]
+    NotInstalled(String),
+    /// There is one, and the system does not start it now.
     #[error("git cannot be started ({0})")]
     NotStarted(String),
     /// It does not know what we ask of it.
@@ -129,11 +132,12 @@ impl GitError {
     /// Whether there is simply no repository, or no git to ask.
     pub fn means_no_repository(&self) -> bool {
         match self {
-            GitError::NotStarted(_) | GitError::NoRepository(_) => true,
+            GitError::NotInstalled(_) | GitError::NoRepository(_) => true,
             GitError::Said { message, .. } | GitError::Refused { message, .. } => {
                 message.contains("cannot change to")
             }
             GitError::File(_)
+            | GitError::NotStarted(_)
             | GitError::Locked(_)
             | GitError::ReadOnly(_)
             | GitError::TooOld(_)
@@ -634,7 +638,7 @@ fn said<A: AsRef<OsStr>>(args: &[A], run: &Run) -> GitError {
             return GitError::NotStarted(why.clone());
         }
         ProcessEnd::NotStarted(why) => {
-            return GitError::NotStarted(format!("{why}; install it, or put it on PATH"));
+            return GitError::NotInstalled(why.clone());
         }
         ProcessEnd::TimedOut(seconds) => format!("did not end within {seconds} s"),
         ProcessEnd::Code(code) if output.trim().is_empty() => {

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use specum_core::agent::{Agent, Report, Sign};
@@ -168,6 +168,11 @@ struct TreeUser {
     spec: String,
     process: Process,
 }
+
+/// How long a lock is waited for whose holder is gone, or has not said who it is.
+const LETTING_GO: Duration = Duration::from_secs(2);
+/// How long is waited before a lock is looked at again.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// The longest note in the lock of a tree worth reading.
 const MAX_NOTE: u64 = 64 * 1024;
@@ -376,7 +381,7 @@ fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError>
     let Ok(git) = &workspace.git else { return Ok(None) };
     let path = git.run_lock()?;
     let spec = workspace.spec.name.clone();
-    match store::lock_now(&path) {
+    match lock_of_the_living(&path) {
         Ok(mut lock) => {
             let note = serde_json::to_vec(&TreeUser { spec, process: process::me() });
             // Without it others are told less.
@@ -393,6 +398,22 @@ fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError>
             }
         }),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes the lock of a tree. A child of a killed run that has not become another
+/// program yet holds it for a moment more; that is waited for.
+fn lock_of_the_living(path: &Path) -> Result<Lock, StoreError> {
+    let began = Instant::now();
+    loop {
+        match store::lock_now(path) {
+            Err(StoreError::Busy { .. })
+                if began.elapsed() < LETTING_GO && tree_user(path).is_none() =>
+            {
+                thread::sleep(BETWEEN_LOOKS);
+            }
+            taken => return taken,
+        }
     }
 }
 

@@ -63,6 +63,8 @@ pub struct PassedAttempt {
     /// The commit that holds its work, if the user's tree is to take it in from a
     /// worktree.
     pub isolated: Option<String>,
+    /// When it passed, in RFC 3339.
+    pub at: String,
 }
 
 /// Work that has passed in its worktree and waits to be integrated.
@@ -154,6 +156,7 @@ struct Uncommitted {
     changed: Vec<String>,
     notes: Vec<Note>,
     isolated: Option<String>,
+    at: String,
 }
 
 impl Ledger {
@@ -255,8 +258,8 @@ impl Ledger {
     pub fn uncommitted(&self) -> Option<PassedAttempt> {
         let passed = self.uncommitted.last()?.clone();
         let attempt = self.attempt(&passed.attempt)?.clone();
-        let Uncommitted { changed, notes, isolated, .. } = passed;
-        Some(PassedAttempt { attempt, changed, notes, isolated })
+        let Uncommitted { changed, notes, isolated, at, .. } = passed;
+        Some(PassedAttempt { attempt, changed, notes, isolated, at })
     }
 
     // Tasks.
@@ -466,7 +469,7 @@ impl Ledger {
     fn open(&mut self, attempt: Attempt) {
         let (id, name) = (attempt.id.clone(), attempt.key.id.clone());
         self.forget_launches(&name);
-        self.grounds.entry(name.clone()).or_default().open(&attempt.dirty);
+        self.grounds.entry(name.clone()).or_default().open(&attempt);
         self.newest.insert(name.clone(), id.clone());
         let progress = Progress {
             attempt,
@@ -622,6 +625,7 @@ impl Ledger {
                 changed: changed.clone(),
                 notes: notes.unwrap_or_default(),
                 isolated: isolated.clone(),
+                at: record.at.clone(),
             });
         }
         if is_told || matches!(record.entry, Entry::Cleared { .. }) {

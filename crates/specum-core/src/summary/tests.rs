@@ -1,5 +1,5 @@
 use super::*;
-use crate::journal::{self, Changes, FORMAT_VERSION, StateChange};
+use crate::journal::{self, Changes, StateChange};
 use crate::tasks::TaskKey;
 
 const TASKS: &str = "- [x] 1.1 First\n- [x] 1.2 Second\n- [ ] 1.3 Third\n";

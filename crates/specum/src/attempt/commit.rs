@@ -4,6 +4,9 @@
 //! tick without its commit is an unfinished transaction: the journal says so,
 //! and whoever looks next makes the commit or takes the tick back.
 
+use std::time::SystemTime;
+
+use jiff::Timestamp;
 use specum_core::attempt::{Attempt, PassedAttempt};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Signal};
@@ -74,7 +77,9 @@ impl Workspace {
                     self.record_taken_in(&passed.attempt, Some(commit))?;
                 }
                 Some(commit) => {
-                    let made = git.committed(&commit, &[], None)?;
+                    let at: Option<Timestamp> = passed.at.parse().ok();
+                    let at = at.map(SystemTime::from);
+                    let made = git.committed(&commit, &[], |path| git.changed_at(path) <= at)?;
                     let made = Committed { id: Some(commit), ..made };
                     self.after_commit(&passed, &judged, made)?;
                 }
@@ -169,7 +174,12 @@ impl Workspace {
         run: &CommitRun,
     ) -> Result<CommitOutcome, AttemptError> {
         let failure = verify::after_commit(run).expect("it says why there is no commit");
-        let (output, left) = (judged.output.clone(), judged.changed.clone());
+        // With what a hook has made before git refused the commit. A git that cannot
+        // tell that now is no reason to keep the box ticked.
+        let now = self.changed_now(&passed.attempt).unwrap_or_default();
+        let mut left = judged.changed.clone();
+        left.extend(now.into_iter().filter(|path| !judged.changed.contains(path)));
+        let output = judged.output.clone();
         self.take_back(passed, judged, TakenBack { failure, output, left }, None)
     }
 

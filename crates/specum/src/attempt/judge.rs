@@ -15,6 +15,7 @@ use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer, Verdict};
 
 use super::review::{ReviewedPlan, review, without_ticks};
+use super::tree::Rewritten;
 use super::{AttemptError, Workspace};
 use crate::clock;
 use crate::git;
@@ -164,7 +165,7 @@ pub struct Examination<'a> {
     /// Boxes of other plans that the attempt ticked, and that are open again.
     elsewhere: Vec<String>,
     /// What became of the history, if the attempt has rewritten it.
-    rewritten: Option<String>,
+    rewritten: Option<Rewritten>,
     /// The commit that holds its work, if it is not in the user's tree.
     isolated: Option<String>,
 }
@@ -404,11 +405,13 @@ impl Workspace {
         let file = view.file();
         self.is_still_open(state, opened, by)?;
         self.pause_on_another_branch(locked, state, &file, opened, found.branch.as_ref())?;
-        if let Some(why) = &found.rewritten {
+        if let Some(Rewritten { why, reference }) = found.rewritten {
             let pause = Event::Pause { why: Some(why.clone()) };
             let entry = Entry::Paused { why: Some(why.clone()), branch: None };
             locked.write_step(entry, &machine::step(state, &file, pause))?;
-            return Err(AttemptError::Rewritten(why.clone()));
+            let (task, attempt) = (opened.key.clone(), opened.number);
+            locked.record_of(&opened.id, Entry::Kept { task, attempt, reference, files: 0 })?;
+            return Err(AttemptError::Rewritten(why));
         }
         let task = match file.find(&opened.key) {
             tasks::TaskMatch::Same(index) | tasks::TaskMatch::Retitled(index) => {

@@ -28,7 +28,11 @@ impl Workspace {
         until: Option<Timestamp>,
     ) -> Result<(), AttemptError> {
         let mut of_attempt = Vec::new();
-        let (left, mut in_doubt) = self.left_by(opened)?;
+        let (mut left, mut in_doubt) = self.left_by(opened)?;
+        if opened.head.is_none() && opened.branch.is_none() {
+            // It began where there was no git to say what was changed before.
+            in_doubt.append(&mut left);
+        }
         for path in left {
             match until.map_or(Whose::Attempts, |until| whose(&git.file(&path), until)) {
                 Whose::Attempts => of_attempt.push(path),
@@ -77,10 +81,16 @@ impl Workspace {
 
     /// Keeps a commit that holds the work of an attempt.
     pub fn keep_commit(&self, opened: &Attempt, commit: &str) -> Result<String, AttemptError> {
+        let reference = self.point_to(opened, commit)?;
+        self.record_kept(opened, reference, 0)
+    }
+
+    /// Lets a reference of an attempt's own lead to a commit.
+    pub(super) fn point_to(&self, opened: &Attempt, commit: &str) -> Result<String, AttemptError> {
         let git = self.repository()?;
         let reference = self.free_reference(git, opened)?;
         git.point(&reference, commit)?;
-        self.record_kept(opened, reference, 0)
+        Ok(reference)
     }
 
     fn free_reference(&self, git: &Git, opened: &Attempt) -> Result<String, AttemptError> {
@@ -95,7 +105,7 @@ impl Workspace {
         Ok(free.expect("some number is free"))
     }
 
-    fn record_kept(
+    pub(super) fn record_kept(
         &self,
         opened: &Attempt,
         reference: String,

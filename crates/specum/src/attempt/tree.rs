@@ -28,6 +28,15 @@ pub(super) struct TreeState {
     pub(super) dirty_submodules: Vec<String>,
 }
 
+/// A history that an attempt has rewritten.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    /// What a person is told.
+    pub(super) why: String,
+    /// What leads to the history as it was.
+    pub(super) reference: String,
+}
+
 impl Workspace {
     /// The tree as it stands.
     pub(super) fn tree(&self) -> Result<TreeState, AttemptError> {
@@ -166,12 +175,13 @@ impl Workspace {
     }
 
     /// Keeps the commit that an attempt began from if it is no longer part of the
-    /// history, once, and says so.
+    /// history. Nothing is recorded: whoever tells a person does that then, so that
+    /// it is told although a run is killed in between.
     pub(super) fn keep_rewritten(
         &self,
         opened: &Attempt,
         now: &TreeState,
-    ) -> Result<Option<String>, AttemptError> {
+    ) -> Result<Option<Rewritten>, AttemptError> {
         let (Ok(git), Some(before), Some(head)) = (&self.git, &opened.head, &now.head) else {
             return Ok(None);
         };
@@ -182,14 +192,27 @@ impl Workspace {
         if ledger.has_kept(&opened.id) {
             return Ok(None);
         }
-        let kept = self.keep_commit(opened, before)?;
+        let reference = self.point_to(opened, before)?;
         let branch = opened.branch.as_deref().unwrap_or("HEAD");
-        Ok(Some(format!(
+        let why = format!(
             "the attempt at {} has rewritten the history: {} is no longer part of {branch}. It is \
-             kept: {kept}",
+             kept: {reference}",
             opened.key.shown(),
             line::head(before, 12)
-        )))
+        );
+        Ok(Some(Rewritten { why, reference }))
+    }
+
+    /// Pauses the loop if an attempt that has no verdict has rewritten the history:
+    /// its agent failed, or the run was ended or killed. Says so, and whether.
+    pub fn pause_if_rewritten(&self, opened: &Attempt) -> Result<bool, AttemptError> {
+        let Some(rewritten) = self.keep_rewritten(opened, &self.tree()?)? else {
+            return Ok(false);
+        };
+        self.pause(&rewritten.why)?;
+        self.record_kept(opened, rewritten.reference, 0)?;
+        self.add_news(rewritten.why);
+        Ok(true)
     }
 
     /// The user's own uncommitted changes: neither the plan's, nor ours, nor

@@ -84,6 +84,12 @@ impl Staging {
     }
 }
 
+/// Whether git might take a line for a comment. `core.commentChar` may be any
+/// character.
+fn has_line_like_comment(message: &str) -> bool {
+    message.lines().any(|line| line.starts_with(|first: char| !first.is_alphanumeric()))
+}
+
 impl Git {
     /// Commits these paths and nothing else.
     ///
@@ -94,7 +100,14 @@ impl Git {
             command: "commit".into(),
             message: error.to_string(),
         })?;
+        // By the files' own times: the clock may be set while a hook works.
+        let times: HashMap<&String, Option<SystemTime>> =
+            paths.iter().map(|path| (path, self.changed_at(path))).collect();
         let began = SystemTime::from(clock::now());
+        let is_untouched = |path: &String| match times.get(path) {
+            Some(before) => *before == self.changed_at(path),
+            None => self.changed_at(path) <= Some(began),
+        };
         let before = match self.known_staged() {
             Some(staged) => staged,
             None => self.staged_since(None).map_err(GitError::refusal)?,
@@ -129,7 +142,7 @@ impl Git {
             self.commit_index(&others, message).map_err(GitError::refusal)?;
         }
         failpoint::reached("after git commit");
-        let mut committed = self.committed("HEAD", paths, Some(began))?;
+        let mut committed = self.committed("HEAD", paths, is_untouched)?;
         self.learn_committed(added);
         by_hooks.extend(committed.by_hooks);
         by_hooks.sort();
@@ -146,7 +159,7 @@ impl Git {
         &self,
         commit: &str,
         ours: &[String],
-        began: Option<SystemTime>,
+        is_untouched: impl Fn(&String) -> bool,
     ) -> Result<Committed, GitError> {
         let status = self.status()?;
         let mut by_hooks = Vec::new();
@@ -161,26 +174,30 @@ impl Git {
         if by_hooks.is_empty() {
             return Ok(Committed { id: status.head.clone(), by_hooks, status });
         }
-        let restore = |what: &str, paths: &[String]| match paths {
+        let restore = |what: &[&str], paths: &[String]| match paths {
             [] => Ok(()),
             paths => {
                 let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-                let args = ["restore", "--source=HEAD", what, from_list[0], from_list[1]];
+                let args = [&["restore", "--source=HEAD"], what, &from_list].concat();
                 self.write(&args, &path::joined(paths))
             }
         };
-        restore("--staged", &by_hooks)?;
         // Files that are as we have staged them: nothing is in them that somebody
         // could miss.
-        let is_as_staged = |path: &String| {
-            let changed = self.file(path).symlink_metadata().and_then(|file| file.modified()).ok();
-            !status.unstaged.contains(path) && changed <= began
-        };
-        let mut as_staged = by_hooks.clone();
-        as_staged.retain(is_as_staged);
-        restore("--worktree", &as_staged)?;
+        let is_as_staged = |path: &String| !status.unstaged.contains(path) && is_untouched(path);
+        let (as_staged, others): (Vec<String>, Vec<String>) =
+            by_hooks.iter().cloned().partition(is_as_staged);
+        // Index and files in one call: once the index agrees with the commit, nothing
+        // tells any more that the files have to follow.
+        restore(&["--staged", "--worktree"], &as_staged)?;
+        restore(&["--staged"], &others)?;
         let status = self.status()?;
         Ok(Committed { id: status.head.clone(), by_hooks, status })
+    }
+
+    /// When a file was changed last; `None` if it is not there.
+    pub fn changed_at(&self, path: &str) -> Option<SystemTime> {
+        self.file(path).symlink_metadata().and_then(|file| file.modified()).ok()
     }
 
     /// Where the index differs from a commit, or from HEAD.
@@ -285,8 +302,13 @@ impl Git {
             let args = ["update-index", "-z", "--index-info"];
             self.write_with_index(&index, &args, &list)?;
         }
+        let mut args = vec!["commit", "--quiet", "-m", message];
+        if has_line_like_comment(message) {
+            // `commit.cleanup` may be set to strip such lines.
+            args.push("--cleanup=whitespace");
+        }
         // Without `--literal-pathspecs`, which the user's hooks would inherit.
-        self.write_with_index(&index, &["commit", "--quiet", "-m", message], &[])
+        self.write_with_index(&index, &args, &[])
     }
 
     fn write_with_index(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<(), GitError> {

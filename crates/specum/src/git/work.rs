@@ -105,18 +105,23 @@ impl Git {
     /// was killed: they are locked, so nothing else ever does.
     pub fn remove_half_made(&self) -> Result<(), GitError> {
         let Some(common) = super::common_folder(&self.root) else { return Ok(()) };
+        let known = common.join("worktrees");
+        let is_begun = |path: &PathBuf| path.join("locked").exists() && !path.join("HEAD").exists();
+        let entries = || std::fs::read_dir(&known).into_iter().flatten().flatten();
+        let begun: Vec<PathBuf> = entries().map(|entry| entry.path()).filter(is_begun).collect();
+        // Somebody else may be about to make one, from any worktree of the repository.
+        let trees = if begun.is_empty() { Vec::new() } else { self.worktrees_below("/".as_ref())? };
+        let mut places = vec![self.root.as_path(), &common];
+        places.extend(trees.iter().map(|worktree| worktree.path.as_path()));
         let _alone = worktrees();
-        for entry in std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let is_begun = path.join("locked").exists() && !path.join("HEAD").exists();
-            // Somebody else may be about to make one.
-            if is_begun && os::PROCESSES_ARE_SEEN && process::git_at_work(&[]).is_none() {
-                std::fs::remove_dir_all(&path)
-                    .map_err(|error| FileError::new("remove", &path, error))?;
+        if os::PROCESSES_ARE_SEEN && process::git_at_work(&places).is_none() {
+            for path in begun.iter().filter(|path| is_begun(path)) {
+                std::fs::remove_dir_all(path)
+                    .map_err(|error| FileError::new("remove", path, error))?;
             }
         }
         // Empty, it is as if it had never been.
-        let _ = std::fs::remove_dir(common.join("worktrees"));
+        let _ = std::fs::remove_dir(known);
         Ok(())
     }
 

@@ -503,13 +503,12 @@ fn is_git(pid: u32) -> bool {
     os::stat(pid).is_some_and(|stat| stat.name.as_deref() == Some("git"))
 }
 
-/// The living git, if there is one, that works in one of these folders, or
-/// anywhere if none is named; `None` also where the system does not tell.
+/// The living git, if there is one, that works in one of these folders; `None` also
+/// where the system does not tell.
 pub fn git_at_work(folders: &[&Path]) -> Option<u32> {
     let is_there = |pid: &u32| {
         let at = os::folder_of(*pid);
-        folders.is_empty()
-            || at.is_some_and(|at| folders.iter().any(|folder| at.starts_with(folder)))
+        at.is_some_and(|at| folders.iter().any(|folder| at.starts_with(folder)))
     };
     os::processes().into_iter().filter(|pid| is_git(*pid)).find(is_there)
 }

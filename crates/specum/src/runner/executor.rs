@@ -141,6 +141,9 @@ impl Executor<'_> {
             AgentWork::Answered(report) => report,
             AgentWork::Stopped => return Ok(self.stop.get()),
             AgentWork::Failed(report, trouble, outcome) => {
+                if self.workspace.pause_if_rewritten(opened)? {
+                    return Ok(Some(Outcome::Paused));
+                }
                 let left = self.workspace.changed_now(opened)?;
                 let judged = self.workspace.give_up_on(opened, &trouble, left)?;
                 self.tell_verdict(&judged, began, &report);

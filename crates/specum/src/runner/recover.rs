@@ -41,6 +41,7 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
     take_out_undecided(workspace)?;
     let unsettled = workspace.store.ledger()?.unsettled();
     for (opened, _) in unsettled.iter().filter(|(_, place)| *place == LaunchPlace::InTree) {
+        workspace.pause_if_rewritten(opened)?;
         workspace.put_away(git, opened, until)?;
     }
     put_away_worktrees(workspace, git, &unsettled)?;
@@ -139,6 +140,20 @@ fn forget_folder(worktrees: &Path) -> Result<(), RunError> {
     let _ = fs::remove_dir(worktrees);
     if !worktrees.exists() {
         files::remove(&note_of(worktrees))?;
+        if let Some(all) = worktrees.parent() {
+            forget_torn_notes(all)?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the notes that runs have left half written. While there is a folder, its
+/// run may be writing one; so folders are looked for after the notes.
+fn forget_torn_notes(all: &Path) -> Result<(), RunError> {
+    let entries = || fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
+    let torn: Vec<PathBuf> = entries().filter(|path| files::is_temporary(path)).collect();
+    if !entries().any(|path| path.is_dir()) {
+        torn.iter().try_for_each(|path| files::remove(path))?;
     }
     Ok(())
 }

@@ -171,6 +171,7 @@ mod tests {
     use super::*;
     use crate::os;
 
+    /// As [`journal::Record::render`] has them.
     const LINES: [&str; 3] = [
         r#"{"v":1,"at":"1","event":"started","tasks":1,"open":1}"#,
         r#"{"v":1,"at":"2","event":"resumed"}"#,

@@ -5,13 +5,16 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::invariants::Broken;
+use super::scripts::{ADDED, FORMATTED, TIP};
 use super::stage::{Ended, SPEC, Stage};
 use super::story::Story;
-use super::story::fault::{AtAgent, Fault};
+use super::story::fault::{AtAgent, AtCommit, Fault, Kind};
 use super::story::plan::{Check, SHARED, Task, named_in};
 
 /// A file of the user's: its permissions and its content, or where it leads.
@@ -22,8 +25,8 @@ pub(crate) type Content = (u32, Vec<u8>);
 pub(crate) struct Before {
     /// The user's files, by path.
     pub(crate) files: BTreeMap<String, Content>,
-    /// What git says is changed, and what is staged.
-    pub(crate) status: String,
+    /// What git says is changed, and what is staged: a line for each.
+    pub(crate) status: BTreeSet<String>,
 }
 
 impl Before {
@@ -31,11 +34,33 @@ impl Before {
         let mut files = BTreeMap::new();
         collect(&stage.root(), &stage.root(), &mut files)?;
         let status = stage.git(&["status", "--porcelain", "--untracked-files=all"])?;
-        let staged = stage.git(&["diff", "--cached"])?;
         // One of specum's own files, which git overlooks from the first start on.
-        let status = status.replace("?? specs/.current-spec\n", "");
-        Ok(Before { files, status: status + &staged })
+        let lines = status.lines().filter(|line| *line != "?? specs/.current-spec");
+        let mut status: BTreeSet<String> = lines.map(str::to_owned).collect();
+        status.extend(staged(stage, &[])?);
+        Ok(Before { files, status })
     }
+
+    /// Takes over what a person has changed since: a file that is tracked, a new
+    /// one, and one that is staged.
+    pub(crate) fn follow(&mut self, stage: &Stage, edited: [&str; 3]) -> io::Result<()> {
+        for path in edited {
+            let file = stage.root().join(path);
+            let mode = fs::metadata(&file)?.permissions().mode() & 0o777;
+            self.files.insert(path.to_owned(), (mode, fs::read(file)?));
+        }
+        let [changed, new, added] = edited;
+        self.status.extend([format!(" M {changed}"), format!("?? {new}"), format!("A  {added}")]);
+        self.status.extend(staged(stage, &[added])?);
+        Ok(())
+    }
+}
+
+/// What is staged, with its content.
+fn staged(stage: &Stage, paths: &[&str]) -> io::Result<Vec<String>> {
+    let args = ["diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "--"];
+    let said = stage.git(&[&args[..], paths].concat())?;
+    Ok(said.lines().map(str::to_owned).collect())
 }
 
 /// The files below a directory that are neither git's, nor the plan's, nor what
@@ -83,8 +108,15 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn of(task: &Task) -> Asked {
-        let file = task.file().map(|path| (path, format!("{}\n", task.line())));
+    /// What a task had to leave, with what the repository's hook makes of it.
+    fn of(task: &Task, hook: Option<AtCommit>) -> Asked {
+        let end = match hook {
+            Some(AtCommit::Formats | AtCommit::FormatsIndex | AtCommit::FormatsAndFails) => {
+                FORMATTED
+            }
+            Some(AtCommit::AddsFile) | None => "",
+        };
+        let file = task.file().map(|path| (path, format!("{}\n{end}", task.line())));
         let line = (file.is_none() && task.doing().contains(SHARED)).then(|| task.line());
         Asked { id: task.id.clone(), file, line, checked: task.check != Check::Prose }
     }
@@ -107,6 +139,12 @@ pub(crate) struct End {
     pub(crate) evidence: BTreeSet<String>,
     pub(crate) before: Before,
     pub(crate) after: Before,
+    /// The user's files that an agent may have deleted.
+    pub(crate) may_be_gone: BTreeSet<String>,
+    /// What became of a commit that an agent has taken out of the history.
+    pub(crate) rewritten: Option<Rewritten>,
+    /// How many agents were started.
+    pub(crate) agents: usize,
     pub(crate) worktrees: Vec<String>,
     /// Every reference.
     pub(crate) references: Vec<String>,
@@ -115,18 +153,32 @@ pub(crate) struct End {
     pub(crate) leftovers: Vec<String>,
 }
 
+/// A commit that an agent has taken out of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rewritten {
+    /// Whether some reference leads to it.
+    pub(crate) is_kept: bool,
+    /// Whether specum has said so.
+    pub(crate) is_told: bool,
+}
+
+/// What specum says then.
+pub(crate) const HISTORY_REWRITTEN: &str = "has rewritten the history";
+
 impl End {
     pub(crate) fn of(
         stage: &Stage,
         story: &Story,
         struck: &[bool],
         before: Before,
+        told: &str,
     ) -> io::Result<End> {
-        let mut asked: Vec<Asked> = story.tasks.iter().map(Asked::of).collect();
+        let hook = story.hook();
+        let mut asked: Vec<Asked> = story.tasks.iter().map(|task| Asked::of(task, hook)).collect();
         for (fault, struck) in story.faults.iter().zip(struck) {
             match fault {
                 Fault::Agent { how: AtAgent::Edit(edit), .. } if *struck => {
-                    asked.extend(edit.adds().map(|id| Asked::of(&Task::added(id))));
+                    asked.extend(edit.adds().map(|id| Asked::of(&Task::added(id), hook)));
                 }
                 // A person has agreed.
                 Fault::Agent { how: AtAgent::Removes { task, is_put_back: false }, .. }
@@ -146,8 +198,15 @@ impl End {
         let list = |args: &[&str]| -> io::Result<Vec<String>> {
             Ok(stage.git(args)?.lines().map(str::to_owned).collect())
         };
+        let mut after = Before::of(stage)?;
+        // The hook's own, of which git has to know.
+        after.files.remove(ADDED);
         Ok(End {
             asked,
+            may_be_gone: may_be_gone(stage, story, struck, &before)?,
+            rewritten: rewritten(stage, told)?,
+            agents: names(&stage.base().join("stage")).iter().filter(|name| is_start(name)).count(),
+            after,
             meant: fs::read(stage.seen_plan())?,
             plan: fs::read(stage.plan())?,
             progress: text("specs/plan/.progress.md"),
@@ -156,7 +215,6 @@ impl End {
             work: work.into_iter().map(|(path, (_, bytes))| (path, bytes)).collect(),
             shared: text(SHARED),
             evidence: names(&stage.base().join("evidence")).into_iter().collect(),
-            after: Before::of(stage)?,
             before,
             worktrees: list(&["worktree", "list"])?,
             references: list(&["for-each-ref", "--format=%(refname)"])?,
@@ -170,6 +228,36 @@ impl End {
         let ticked = ticked(&self.plan);
         self.asked.iter().filter(|asked| ticked.contains(&asked.id)).count()
     }
+}
+
+/// Whether a file on the stage tells of the start of an agent.
+fn is_start(name: &str) -> bool {
+    name.strip_prefix("claude.").is_some_and(|rest| rest.ends_with(".called"))
+}
+
+/// What of the user's files git does not know, if an agent has deleted all that.
+fn may_be_gone(
+    stage: &Stage,
+    story: &Story,
+    struck: &[bool],
+    before: &Before,
+) -> io::Result<BTreeSet<String>> {
+    let mut all = story.faults.iter().zip(struck).filter(|(_, struck)| **struck);
+    if !all.any(|(fault, _)| fault.kind() == Kind::AgentCleans) {
+        return Ok(BTreeSet::new());
+    }
+    let known = stage.git(&["ls-files", "-z"])?;
+    let known: BTreeSet<&str> = known.split('\0').collect();
+    Ok(before.files.keys().filter(|path| !known.contains(path.as_str())).cloned().collect())
+}
+
+fn rewritten(stage: &Stage, told: &str) -> io::Result<Option<Rewritten>> {
+    let Ok(tip) = fs::read_to_string(stage.base().join("stage").join(TIP)) else {
+        return Ok(None);
+    };
+    let leading = stage.git(&["for-each-ref", "--contains", tip.trim()])?;
+    let is_told = told.contains(HISTORY_REWRITTEN);
+    Ok(Some(Rewritten { is_kept: !leading.is_empty(), is_told }))
 }
 
 /// The tasks behind the ticked boxes at column 0.
@@ -202,7 +290,9 @@ fn commits(stage: &Stage) -> io::Result<Vec<Commit>> {
         let filled = |text: &str, at: char| -> Vec<String> {
             text.split(at).filter(|part| !part.is_empty()).map(str::to_owned).collect()
         };
-        Ok(Commit { tasks: committed(&message), paths: filled(&paths, '\0') })
+        let mut paths = filled(&paths, '\0');
+        paths.retain(|path| path != ADDED);
+        Ok(Commit { tasks: committed(&message), paths })
     };
     ids.lines().skip(1).map(commit).collect()
 }
@@ -249,6 +339,21 @@ fn leftovers(stage: &Stage) -> Vec<String> {
     left
 }
 
+/// How long the system may take to let go of a process that was killed.
+const LETTING_GO: Duration = Duration::from_secs(5);
+
+/// A process that a start has left, if there is one.
+fn left_running(stage: &Stage) -> Option<String> {
+    let end = Instant::now() + LETTING_GO;
+    loop {
+        let (_, line) = stage.processes().into_iter().next()?;
+        if Instant::now() > end {
+            return Some(line);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// What has to hold after every start, however it ended.
 pub(crate) fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
     if ended.hangs {
@@ -256,6 +361,12 @@ pub(crate) fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
     }
     if ended.said.contains("panicked at") {
         return Some(Broken { invariant: "no-panic", why: ended.said.clone() });
+    }
+    if ended.code.is_some()
+        && let Some(line) = left_running(stage)
+    {
+        let why = format!("still running after a start that has ended: {line}");
+        return Some(Broken { invariant: "no-process-left", why });
     }
     // Whoever did not get to its end, or could not write, has not put the boxes
     // right; the next start does.

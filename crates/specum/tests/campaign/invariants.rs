@@ -18,17 +18,19 @@ pub(crate) struct Broken {
 type Question = fn(&End) -> Option<String>;
 
 /// All of them, by name.
-pub(crate) const ALL: [(&str, Question); 13] = [
+pub(crate) const ALL: [(&str, Question); 15] = [
     ("no-task-lost", no_task_lost),
     ("removals-agreed", removals_agreed),
     ("ticked-with-verdict", ticked_with_verdict),
     ("check-has-run", check_has_run),
     ("work-is-there", work_is_there),
+    ("history-kept", history_kept),
     ("committed-once", committed_once),
     ("commits-hold-their-work", commits_hold_their_work),
     ("plan-untouched", plan_untouched),
     ("noted-once", noted_once),
     ("user-files-untouched", user_files_untouched),
+    ("agents-charged", agents_charged),
     ("no-process-left", no_process_left),
     ("no-branch-left", no_branch_left),
     ("no-file-left", no_file_left),
@@ -119,6 +121,26 @@ fn work_is_there(end: &End) -> Option<String> {
     (lines != wanted).then(|| format!("{SHARED} has the lines {lines:?}, not {wanted:?}"))
 }
 
+/// A commit that an agent has taken out of the history is under a reference, and
+/// somebody was told.
+fn history_kept(end: &End) -> Option<String> {
+    let rewritten = end.rewritten?;
+    match (rewritten.is_kept, rewritten.is_told) {
+        (false, _) => Some("no reference leads to the commit that an agent dropped".to_owned()),
+        (_, false) => Some("an agent has rewritten the history, and nobody was told".to_owned()),
+        (true, true) => None,
+    }
+}
+
+/// Every agent that was started is charged, so that caps bind: also those that a
+/// killed run has started, unless a person has cancelled the loop since.
+fn agents_charged(end: &End) -> Option<String> {
+    let count = |event: &str| end.journal.iter().filter(|record| record["event"] == event).count();
+    let charged = count("charged");
+    (charged < end.agents && count("cancelled") == 0)
+        .then(|| format!("{} agents were started, and {charged} are charged", end.agents))
+}
+
 /// Each task has one commit, and each commit one task.
 fn committed_once(end: &End) -> Option<String> {
     for asked in &end.asked {
@@ -187,17 +209,21 @@ fn noted_once(end: &End) -> Option<String> {
 fn user_files_untouched(end: &End) -> Option<String> {
     let (before, after) = (&end.before, &end.after);
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
-    if let Some(path) =
-        paths.into_iter().find(|path| before.files.get(*path) != after.files.get(*path))
-    {
+    let is_gone = |path: &String| !after.files.contains_key(path) && end.may_be_gone.contains(path);
+    let differs =
+        |path: &&String| before.files.get(*path) != after.files.get(*path) && !is_gone(path);
+    if let Some(path) = paths.into_iter().find(differs) {
         return Some(format!(
             "{path} is {:?} and was {:?}",
             after.files.get(path),
             before.files.get(path)
         ));
     }
-    (before.status != after.status)
-        .then(|| format!("git says {:?} and said {:?}", after.status, before.status))
+    let expected =
+        |line: &&String| !line.strip_prefix("?? ").is_some_and(|path| is_gone(&path.to_owned()));
+    let expected: BTreeSet<&String> = before.status.iter().filter(expected).collect();
+    (!expected.iter().copied().eq(&after.status))
+        .then(|| format!("git says {:?} and said {:?}", after.status, expected))
 }
 
 fn no_process_left(end: &End) -> Option<String> {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use self::runs::play::{Played, play};
 use self::runs::stage::Programs;
@@ -26,7 +26,7 @@ a simulated world, then the real program
 Usage: cargo campaign [OPTIONS]
 
 Options:
-  --seed N       The first seed [default: 1]
+  --seed N       The first seed, or `now` for one from the clock [default: 1]
   --runs N       How many seeds of the real program [default: 200]
   --steps N      How many steps of the simulation [default: 1000000]
   --faults A,B   Only faults of these kinds
@@ -97,7 +97,10 @@ impl Options {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
             match word.as_str() {
-                "--seed" => options.seed = number(value()?)?,
+                "--seed" => {
+                    let word = value()?;
+                    options.seed = if word == "now" { from_clock() } else { number(word)? };
+                }
                 "--runs" => options.runs = number(value()?)?,
                 "--steps" => options.steps = number(value()?)?,
                 "--faults" => {
@@ -127,13 +130,19 @@ impl Options {
     }
 }
 
-/// Root can write what is read-only.
+/// A seed that nobody has chosen: the seconds since 1970.
+fn from_clock() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 fn usable_kinds() -> Vec<Kind> {
-    let kept_out = Programs::get().can_be_kept_out();
-    if !kept_out {
-        println!("without read-only: we are root, and cannot be anybody else");
+    let programs = Programs::get();
+    let (usable, left_out): (Vec<Kind>, Vec<Kind>) =
+        Kind::ALL.into_iter().partition(|kind| programs.can_play(*kind));
+    for kind in left_out {
+        println!("without {}: it needs another user to play as", kind.name());
     }
-    Kind::ALL.into_iter().filter(|kind| kept_out || *kind != Kind::ReadOnly).collect()
+    usable
 }
 
 /// In place on a terminal, else every now and then.
@@ -150,6 +159,8 @@ fn tell_progress(tally: &Tally, of: u64) -> io::Result<()> {
 }
 
 fn campaign(options: &Options) -> io::Result<ExitCode> {
+    let last = options.seed.saturating_add(options.runs - 1);
+    println!("seeds {} to {last}", options.seed);
     let next = AtomicU64::new(options.seed);
     let tally = Mutex::new(Tally::default());
     let failed: Mutex<Vec<(Story, Played)>> = Mutex::default();
@@ -158,7 +169,7 @@ fn campaign(options: &Options) -> io::Result<ExitCode> {
     let work = || -> io::Result<()> {
         loop {
             let seed = next.fetch_add(1, Ordering::SeqCst);
-            if seed >= options.seed.saturating_add(options.runs) {
+            if seed > last {
                 return Ok(());
             }
             let story = Story::from_seed(seed, &options.kinds);

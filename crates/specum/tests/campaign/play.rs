@@ -5,13 +5,14 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::end::{self, Before, End};
 use super::invariants::{self, Broken};
 use super::scripts;
 use super::stage::{Ended, Stage};
 use super::story::Story;
-use super::story::fault::{AtAgent, AtStart, Fault, Kind};
+use super::story::fault::{AtAgent, AtStart, Fault, Kind, Rewrite, Then};
 
 /// What became of a story.
 pub(crate) struct Played {
@@ -31,12 +32,13 @@ pub(crate) struct Played {
 pub(crate) fn play(story: &Story) -> io::Result<Played> {
     let stage = Stage::new(story)?;
     let before = Before::of(&stage)?;
-    let mut play =
-        Play { story, stage, struck: vec![false; story.faults.len()], told: String::new() };
+    let struck = vec![false; story.faults.len()];
+    let told = String::new();
+    let mut play = Play { story, stage, before, struck, told, by_hand: None, is_put_right: false };
     let (starts, broken) = play.work()?;
     play.make_writable()?;
     play.unlock()?;
-    let end = End::of(&play.stage, story, &play.struck, before);
+    let end = End::of(&play.stage, story, &play.struck, play.before.clone(), &play.told);
     let (done, broken) = match (end, broken) {
         (Ok(end), None) => (end.done(), invariants::broken(&end)),
         (Ok(end), broken) => (end.done(), broken),
@@ -58,9 +60,18 @@ pub(crate) fn play(story: &Story) -> io::Result<Played> {
 struct Play<'s> {
     story: &'s Story,
     stage: Stage,
+    /// What the user has in the tree, as they left it last.
+    before: Before,
     struck: Vec<bool>,
     told: String,
+    /// What the user has changed after a run was killed.
+    by_hand: Option<[&'static str; 3]>,
+    /// Whether the user has put the history right that an agent had rewritten.
+    is_put_right: bool,
 }
+
+/// How long a run may take to end when it is told to.
+const LONGEST_STOP: Duration = Duration::from_secs(30);
 
 /// More starts than any story has faults, and questions for a person.
 const MOST_STARTS: usize = 50;
@@ -80,8 +91,11 @@ impl Play<'_> {
                 ended.code.map_or("killed".to_owned(), |code| format!("exit code {code}"));
             self.told += &format!("\n== start {start}: {outcome}\n{}\n", ended.said);
             let new = self.strike(start, &ended);
-            if let Some(broken) = end::after_start(&self.stage, &ended) {
-                return Ok((start, Some(broken)));
+            let broken = end::after_start(&self.stage, &ended)
+                .or_else(|| self.stopped_late(&new, &ended))
+                .or_else(|| self.went_over_edits(&ended));
+            if broken.is_some() {
+                return Ok((start, broken));
             }
             if ended.code == Some(0) {
                 return Ok((start, None));
@@ -89,10 +103,13 @@ impl Play<'_> {
             // A task may have used its attempts before specum could say so; and
             // what an agent did to the plan is asked about once all else is done.
             let waits = ended.code == Some(6) && ended.said.contains("specum accept");
-            let explained = !new.is_empty()
+            let is_excused = new.iter().any(|n| may_end_a_start(&self.story.faults[*n]));
+            let explained = is_excused
                 || (ended.code == Some(6) && struck_before)
-                || (waits && self.somebody_edited());
-            struck_before = !new.is_empty();
+                || (waits && self.somebody_edited())
+                || self.is_refused_for_edits(&ended)
+                || self.is_read_only_again()?;
+            struck_before = is_excused;
             if !explained {
                 let last = ended.said.lines().last().unwrap_or_default();
                 let why =
@@ -100,6 +117,7 @@ impl Play<'_> {
                 return Ok((start, Some(Broken { invariant: "goes-on", why })));
             }
             self.help(&ended)?;
+            self.edit_after_kill(&new)?;
         }
         let why = format!("the plan is not worked after {MOST_STARTS} starts");
         Ok((MOST_STARTS, Some(Broken { invariant: "goes-on", why })))
@@ -113,9 +131,9 @@ impl Play<'_> {
                 AtStart::Killed { .. } => ended.said.contains("fail point"),
                 AtStart::Torn { .. } => ended.said.contains("is torn"),
                 AtStart::Full { .. } => ended.said.contains("finds the disk full"),
-                AtStart::SmallFiles { .. } => ended.code != Some(0),
+                AtStart::SmallFiles { .. } | AtStart::FewProcesses { .. } => ended.code != Some(0),
                 AtStart::Clock { .. } => ended.said.contains("the clock jumps"),
-                AtStart::Twice => true,
+                AtStart::Twice | AtStart::Stalled => true,
             },
             other => scripts::script_name(other).is_some_and(|name| {
                 self.stage.base().join("stage").join(format!("{name}.called")).exists()
@@ -127,6 +145,19 @@ impl Play<'_> {
             *struck |= now;
         }
         new
+    }
+
+    /// Whether an agent that has outlived its run has made something read-only since
+    /// that was put right.
+    fn is_read_only_again(&self) -> io::Result<bool> {
+        for fault in &self.story.faults {
+            let Fault::Agent { how: AtAgent::ReadOnly(path), .. } = fault else { continue };
+            let path = self.stage.root().join(path);
+            if path.exists() && fs::metadata(path)?.permissions().mode() & 0o200 == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Lets everything be written again that has become read-only.
@@ -164,10 +195,82 @@ impl Play<'_> {
         struck.any(|(fault, _)| [Kind::AgentEdits, Kind::PersonEdits].contains(&fault.kind()))
     }
 
+    /// Changes files as a person does who comes back to a run that was killed.
+    fn edit_after_kill(&mut self, new: &[usize]) -> io::Result<()> {
+        let is_it = |n: &usize| self.story.faults[*n].kind() == Kind::PersonReturns;
+        if new.iter().any(is_it) {
+            let edited = self.stage.edit_by_hand()?;
+            self.before.follow(&self.stage, edited)?;
+            self.by_hand = Some(edited);
+        }
+        Ok(())
+    }
+
+    /// Whether a start refuses to work beside what the person has changed.
+    fn is_refused_for_edits(&self, ended: &Ended) -> bool {
+        self.by_hand.is_some()
+            && !self.stage.allows_dirty()
+            && ended.code == Some(1)
+            && ended.said.contains("your tree has changes that are not committed")
+    }
+
+    /// A start that has not done what the person's changes ask for: refuse, and
+    /// name them.
+    fn went_over_edits(&self, ended: &Ended) -> Option<Broken> {
+        let invariant = "edits-refused";
+        let edited = self.by_hand.filter(|_| !self.stage.allows_dirty())?;
+        if ended.code == Some(0) {
+            let why = "a run was completed beside what a person changed".to_owned();
+            return Some(Broken { invariant, why });
+        }
+        let unnamed = edited.into_iter().find(|path| !ended.said.contains(path))?;
+        let why = format!("a run was refused, and {unnamed} is not named: {}", ended.said);
+        self.is_refused_for_edits(ended).then_some(Broken { invariant, why })
+    }
+
+    /// A start that has gone on for too long after it was told to stop.
+    fn stopped_late(&self, new: &[usize], ended: &Ended) -> Option<Broken> {
+        new.iter().find(|n| self.story.faults[**n].kind() == Kind::Interrupt)?;
+        let told = self.stage.base().join("stage").join(scripts::SIGNALLED);
+        let told = fs::metadata(told).ok()?.modified().ok()?;
+        let took = ended.at?.duration_since(told).ok()?;
+        let why = format!("a start went on for {took:?} after it was told to stop");
+        (took > LONGEST_STOP).then_some(Broken { invariant: "stops-at-once", why })
+    }
+
+    /// Brings back the commit that an agent has taken out of the history, once
+    /// specum has said where it is.
+    fn put_history_right(&mut self) -> io::Result<()> {
+        let is_rewritten = self.stage.base().join("stage").join(scripts::TIP).exists();
+        if !is_rewritten || self.is_put_right {
+            return Ok(());
+        }
+        let status = self.stage.verb(&["status"])?.said;
+        self.told += &format!("\n== status\n{status}\n");
+        let Some(kept) = kept_history(&self.told) else { return Ok(()) };
+        let how = self.story.faults.iter().find_map(|fault| match fault {
+            Fault::Agent { how: AtAgent::Rewrites { how, .. }, .. } => Some(*how),
+            _ => None,
+        });
+        let reset = if how == Some(Rewrite::Drops) { "--hard" } else { "--soft" };
+        self.stage.git_in_spite_of_locks(&["reset", "--quiet", reset, &kept])?;
+        self.told += &format!("\n== git reset {reset} {kept}\n");
+        self.is_put_right = true;
+        Ok(())
+    }
+
     /// Does what a person does who reads what specum has said.
     fn help(&mut self, ended: &Ended) -> io::Result<()> {
         self.make_writable()?;
         self.unlock()?;
+        if !self.stage.root().join("specs/.current-spec").exists() {
+            let switched = self.stage.verb(&["switch", "plan"])?;
+            self.told += &format!("\n== switch: {:?} {}\n", switched.code, switched.said);
+        }
+        self.put_history_right()?;
+        if self.is_refused_for_edits(ended) {
+            self.stage.allow_dirty();
+        }
         if ended.code != Some(6) {
             return Ok(());
         }
@@ -196,6 +299,26 @@ impl Play<'_> {
         self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
         Ok(())
     }
+}
+
+/// Whether a fault may end a start before the plan is worked. The others only make
+/// it harder.
+fn may_end_a_start(fault: &Fault) -> bool {
+    let is_harmless = matches!(
+        fault,
+        Fault::Hook { .. }
+            | Fault::Start { how: AtStart::Stalled, .. }
+            | Fault::Agent { how: AtAgent::Cleans(Then::Works), .. }
+    );
+    !is_harmless
+}
+
+/// The reference that holds the history as it was, if specum names it.
+fn kept_history(told: &str) -> Option<String> {
+    let behind = told.split(end::HISTORY_REWRITTEN).nth(1)?;
+    let name = behind.split("It is kept: ").nth(1)?.split_whitespace().next()?;
+    let name = name.trim_end_matches(['.', ',', ';', ')', '"']);
+    Some(name.to_owned())
 }
 
 /// The tasks that specum asks about.

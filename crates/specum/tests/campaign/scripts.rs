@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::story::Story;
-use super::story::fault::{AtAgent, AtGit, Boxes, Fault};
+use super::story::fault::{AtAgent, AtCommit, AtGit, Boxes, Fault, Kind, Rewrite, Then};
 use super::story::plan::{Marker, Task};
 
 /// The scripts of a story, by name. The name of one that is a fault's ends with
@@ -36,17 +36,27 @@ pub(crate) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
     }
     for fault in &story.faults {
         let script = match fault {
-            Fault::Start { .. } => continue,
+            Fault::Start { .. } | Fault::Hook { .. } => continue,
             Fault::Git { how, .. } => git(*how, real_git),
             Fault::Agent { task: id, how, .. } => tasks
                 .iter()
                 .find(|task| task.id == *id)
-                .map_or_else(String::new, |task| agent(task, how)),
+                .map_or_else(String::new, |task| agent(task, how, real_git)),
         };
         scripts.extend(script_name(fault).map(|name| (name, script)));
     }
+    if story.has(Kind::StalledReader) {
+        for (name, script) in &mut scripts {
+            if name.starts_with("task.") {
+                script.insert_str(0, MUCH_TALK);
+            }
+        }
+    }
     scripts
 }
+
+/// More than fits into a pipe.
+const MUCH_TALK: &str = "chat 3000\n";
 
 /// The name of the script that a fault puts in the place of the usual one. When
 /// it has been played, `<name>.called` is there.
@@ -55,6 +65,7 @@ pub(crate) fn script_name(fault: &Fault) -> Option<String> {
         Fault::Start { .. } => None,
         Fault::Git { call, .. } => Some(format!("git.{call}")),
         Fault::Agent { task, nth, .. } => Some(format!("task.{task}.{nth}")),
+        Fault::Hook { .. } => Some("hook".to_owned()),
     }
 }
 
@@ -67,11 +78,52 @@ fn git(how: AtGit, real_git: &str) -> String {
         AtGit::Killed => "sh touch \"$PROJECT/.git/index.lock\"\nbecome kill -9 $$\n".to_owned(),
         AtGit::Slow => format!("sh sleep 0.1\npass {real_git}\n"),
         AtGit::Outlives => format!("slay -9\nsh sleep 0.1\npass {real_git}\n"),
+        AtGit::PowerCut { millis } => {
+            format!("begin {real_git}\nsh sleep 0.00{millis}\ncut-power\n")
+        }
     }
 }
 
-fn agent(task: &Task, how: &AtAgent) -> String {
+/// The hook of a repository. It formats files below `out/` by adding a last line
+/// to them.
+pub(crate) fn hook(how: AtCommit) -> String {
+    let format = match how {
+        AtCommit::Formats => {
+            "tail -n 1 \"$2\" | grep -qx formatted && exit\n\
+             echo formatted >> \"$2\"; git --literal-pathspecs add -- \"$2\""
+        }
+        AtCommit::FormatsIndex => {
+            "git cat-file blob \":$2\" | grep -qx formatted && exit\n\
+             blob=$({ git cat-file blob \":$2\"; echo formatted; } | git hash-object -w --stdin)\n\
+             git update-index --cacheinfo \"100644,$blob,$2\""
+        }
+        AtCommit::FormatsAndFails => {
+            "tail -n 1 \"$2\" | grep -qx formatted && exit\necho formatted >> \"$2\"; exit 1"
+        }
+        AtCommit::AddsFile => "exit",
+    };
+    let adds = match how {
+        AtCommit::AddsFile => format!("date +%s%N > {ADDED}; git add {ADDED}\n"),
+        _ => String::new(),
+    };
+    format!(
+        "#!/bin/sh\nif [ \"$1\" = one ]; then\n{format}\nexit\nfi\n\
+         : > \"$FAKE_AGENT/hook.called\"\n{adds}\
+         git diff --cached --name-only -z --diff-filter=ACM -- out | xargs -0 -r -n 1 \"$0\" one\n"
+    )
+}
+
+/// What a file ends with that a hook has formatted.
+pub(crate) const FORMATTED: &str = "formatted\n";
+/// The file that a hook adds.
+pub(crate) const ADDED: &str = "VERSION";
+
+fn agent(task: &Task, how: &AtAgent, git: &str) -> String {
     let works = does_its_work(task);
+    let goes_on = |then: Then| match then {
+        Then::Works => works.clone(),
+        Then::IsKilled => "become kill -9 $$\n".to_owned(),
+    };
     match how {
         AtAgent::Killed => "become kill -9 $$\n".to_owned(),
         AtAgent::KilledHalfway => format!("sh {}\nbecome kill -9 $$\n", task.doing_half()),
@@ -89,8 +141,13 @@ fn agent(task: &Task, how: &AtAgent) -> String {
             let verb = verb.replace("$TASK", &task.id);
             format!("sh by-hand {verb} > \"$FAKE_AGENT/by-hand\" 2>&1\n{works}")
         }
-        AtAgent::Slays => format!("sh {}\nslay -9\nhang\n", task.doing_half()),
-        AtAgent::Signals(signal) => format!("sh {}\nslay -{signal}\nhang\n", task.doing_half()),
+        AtAgent::Slays | AtAgent::SlaysBeforeEdits => {
+            format!("sh {}\nslay -9\nhang\n", task.doing_half())
+        }
+        AtAgent::Signals(signal) => {
+            let half = task.doing_half();
+            format!("sh {half}\nsh touch \"$FAKE_AGENT/{SIGNALLED}\"\nslay -{signal}\nhang\n")
+        }
         AtAgent::TearsJournal => format!("sh person tear\n{works}"),
         AtAgent::Ticks(boxes) => format!("sh {}\n{works}", ticks(task, *boxes)),
         AtAgent::TicksAndDies(boxes) => {
@@ -98,8 +155,27 @@ fn agent(task: &Task, how: &AtAgent) -> String {
         }
         AtAgent::Weakens(id) => format!("sh person weaken {id}\n{works}"),
         AtAgent::Removes { task: id, .. } => format!("sh person remove {id}\n{works}"),
+        AtAgent::Rewrites { how, then } => {
+            let amends = format!("{git} commit -q --amend --only --no-verify -m rewritten");
+            let rewrites = match how {
+                // The first commit has none before it.
+                Rewrite::Drops => format!("{git} reset -q --hard HEAD~1 || {amends}"),
+                Rewrite::Amends => amends,
+            };
+            let tip = format!("tip=$({git} rev-parse HEAD)");
+            let is_there = format!("test \"$({git} rev-parse HEAD)\" = \"$tip\"");
+            let note = format!("echo \"$tip\" > \"$FAKE_AGENT/{TIP}\"");
+            format!("sh {tip}; {rewrites}; {is_there} || {note}\n{}", goes_on(*then))
+        }
+        AtAgent::Cleans(then) => format!("sh {git} clean -fdxq\n{}", goes_on(*then)),
+        AtAgent::PowerCut => format!("sh {}\ncut-power\n", task.doing_half()),
     }
 }
+
+/// Where an agent leaves the commit that it has taken out of the history.
+pub(crate) const TIP: &str = "tip";
+/// Where an agent leaves the time at which it has sent a signal.
+pub(crate) const SIGNALLED: &str = "signalled";
 
 /// Ticks boxes, and tells nobody that they are ticked.
 fn ticks(task: &Task, boxes: Boxes) -> String {
@@ -112,7 +188,7 @@ fn ticks(task: &Task, boxes: Boxes) -> String {
 }
 
 fn does_its_work(task: &Task) -> String {
-    format!("sh {}\n{}", task.doing(), says_done(task))
+    format!("do {}\n{}", task.doing(), says_done(task))
 }
 
 fn says_done(task: &Task) -> String {

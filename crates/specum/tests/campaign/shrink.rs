@@ -93,11 +93,14 @@ fn earlier(fault: &Fault) -> Option<Fault> {
                     AtStart::Full { first: half(first)?, last: half(first)? }
                 }
                 AtStart::Clock { look, seconds } => AtStart::Clock { look: half(look)?, seconds },
-                AtStart::SmallFiles { .. } | AtStart::Twice => return None,
+                AtStart::SmallFiles { .. }
+                | AtStart::Twice
+                | AtStart::Stalled
+                | AtStart::FewProcesses { .. } => return None,
             };
             Fault::Start { start, how }
         }
         Fault::Git { call, how } => Fault::Git { call: half(call)?, how },
-        Fault::Agent { .. } => return None,
+        Fault::Agent { .. } | Fault::Hook { .. } => return None,
     })
 }

@@ -9,15 +9,16 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::scripts;
 use super::story::Story;
-use super::story::fault::{AtStart, Fault};
+use super::story::fault::{AtStart, Fault, Kind};
 use super::story::plan::{self, SHARED};
 
 /// The spec's folder.
@@ -29,6 +30,10 @@ const LONGEST_START: Duration = Duration::from_secs(90);
 /// Whom nothing belongs to: root may write what is read-only, so it is not root
 /// who plays.
 const NOBODY: u32 = 65_534;
+/// Users that are not on any machine.
+const FIRST_OF_OUR_USERS: u32 = 1_900_000_000;
+const OUR_USERS: u32 = 100_000;
+const ALLOW_DIRTY: &str = "--allow-dirty";
 
 /// The programs of the campaign, where whoever plays may run them.
 pub(crate) struct Programs {
@@ -75,9 +80,15 @@ impl Programs {
         Ok(Programs { specum, agent, person, git, user: Some(NOBODY), _place: Some(place) })
     }
 
-    /// Whether files can be made read-only for whoever plays.
-    pub(crate) fn can_be_kept_out(&self) -> bool {
-        self.user.is_some() || !rustix::process::geteuid().is_root()
+    /// Whether faults of this kind can strike whoever plays.
+    pub(crate) fn can_play(&self, kind: Kind) -> bool {
+        match kind {
+            // Root can write what is read-only.
+            Kind::ReadOnly => self.user.is_some() || !rustix::process::geteuid().is_root(),
+            // It counts all that a user runs.
+            Kind::ProcessLimit => self.user.is_some(),
+            _ => true,
+        }
     }
 }
 
@@ -86,6 +97,14 @@ fn can_play_as_nobody() -> bool {
     let mut probe = Command::new("true");
     probe.uid(NOBODY).gid(NOBODY);
     rustix::process::geteuid().is_root() && probe.status().is_ok_and(|status| status.success())
+}
+
+/// A user who runs nothing else: a limit on processes counts all that a user runs.
+fn user_without_processes() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Another campaign may play at the same time.
+    let first = std::process::id().wrapping_mul(1_009);
+    FIRST_OF_OUR_USERS + first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % OUR_USERS
 }
 
 /// A place for one run.
@@ -97,6 +116,8 @@ pub(crate) struct Stage {
     args: Vec<String>,
     /// Whether git is the fake one.
     fake_git: bool,
+    /// Who plays, if it is not us.
+    user: Option<u32>,
 }
 
 /// What a start came to.
@@ -107,6 +128,15 @@ pub(crate) struct Ended {
     pub(crate) signal: Option<i32>,
     pub(crate) hangs: bool,
     pub(crate) said: String,
+    pub(crate) at: Option<SystemTime>,
+}
+
+/// Who reads the output of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Reads,
+    /// Takes nothing before the start has ended.
+    Stalls,
 }
 
 impl Stage {
@@ -121,10 +151,14 @@ impl Stage {
         args.extend(["--jobs".to_owned(), story.layout.jobs.to_string()]);
         args.extend(["--max-task-iterations".to_owned(), story.layout.attempts.to_string()]);
         if story.layout.dirty {
-            args.push("--allow-dirty".to_owned());
+            args.push(ALLOW_DIRTY.to_owned());
         }
         let fake_git = story.faults.iter().any(|fault| matches!(fault, Fault::Git { .. }));
-        let stage = Stage { place, base, programs, args, fake_git };
+        let user = match programs.user {
+            Some(_) if story.has(Kind::ProcessLimit) => Some(user_without_processes()),
+            user => user,
+        };
+        let stage = Stage { place, base, programs, args, fake_git, user };
         for dir in ["project/specs/plan", "home", "stage", "bin", "evidence", "tmp"] {
             fs::create_dir_all(stage.base.join(dir))?;
         }
@@ -149,6 +183,9 @@ impl Stage {
         by_hand += " specum \"$@\"\n";
         fs::write(bin.join("by-hand"), by_hand)?;
         fs::set_permissions(bin.join("by-hand"), Permissions::from_mode(0o755))?;
+        if let Some(how) = story.hook() {
+            fs::write(self.base.join("stage/pre-commit"), scripts::hook(how))?;
+        }
         for (name, script) in scripts::of(story, &self.programs.git.to_string_lossy()) {
             fs::write(self.base.join("stage").join(name), script)?;
         }
@@ -185,6 +222,12 @@ impl Stage {
         self.git(&["config", "user.email", "somebody@example.invalid"])?;
         self.git(&["add", "--all"])?;
         self.git(&["commit", "--quiet", "-m", "begin"])?;
+        let hook = self.base.join("stage/pre-commit");
+        if hook.exists() {
+            fs::create_dir_all(root.join(".git/hooks"))?;
+            fs::set_permissions(&hook, Permissions::from_mode(0o755))?;
+            fs::rename(hook, root.join(".git/hooks/pre-commit"))?;
+        }
         fs::write(root.join("specs/.current-spec"), "plan\n")?;
         if story.layout.dirty {
             fs::write(root.join("half.txt"), "as committed\nand half a thought\n")?;
@@ -198,7 +241,7 @@ impl Stage {
 
     /// Gives everything to whoever plays.
     fn hand_over(&self) -> io::Result<()> {
-        let Some(user) = self.programs.user else { return Ok(()) };
+        let Some(user) = self.user else { return Ok(()) };
         let owner = format!("{user}:{user}");
         Command::new("chown").args(["-R", "-h", &owner]).arg(&self.base).status().map(drop)
     }
@@ -245,7 +288,7 @@ impl Stage {
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.environment()).current_dir(self.root()).stdin(Stdio::null());
-        if let Some(user) = self.programs.user {
+        if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
         command
@@ -275,20 +318,71 @@ impl Stage {
         let output = command.spawn()?.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let (code, signal) = (output.status.code(), output.status.signal());
-        Ok(Ended { code, signal, hangs: false, said })
+        Ok(Ended { code, signal, hangs: false, said, at: None })
     }
 
     /// What a person does with an editor between two starts.
     pub(crate) fn editor(&self, args: &[&str]) -> io::Result<Ended> {
         let mut command = self.command(&self.programs.person);
         command.args(args);
-        wait(command)
+        wait(command, Reader::Reads)
+    }
+
+    /// Lets every start from now on leave the user's own changes alone.
+    pub(crate) fn allow_dirty(&mut self) {
+        if !self.allows_dirty() {
+            self.args.push(ALLOW_DIRTY.to_owned());
+        }
+    }
+
+    pub(crate) fn allows_dirty(&self) -> bool {
+        self.args.iter().any(|arg| arg == ALLOW_DIRTY)
+    }
+
+    /// What a person does to files after a run was killed: changes one that is
+    /// tracked, makes a new one, and stages another. The paths of all, of which
+    /// git does not know the second.
+    pub(crate) fn edit_by_hand(&self) -> io::Result<[&'static str; 3]> {
+        let paths = ["README.md", "mine.txt", "docs/new.md"];
+        fs::create_dir_all(self.root().join("docs"))?;
+        for path in paths {
+            let path = self.root().join(path);
+            fs::write(&path, "by hand, after the run was killed\n")?;
+            let file = fs::File::options().write(true).open(path)?;
+            file.set_modified(SystemTime::now() + Duration::from_secs(3600))?;
+        }
+        self.hand_over()?;
+        self.git_in_spite_of_locks(&["add", paths[2]])?;
+        Ok(paths)
+    }
+
+    /// What a person does with git. Locks that others have left are there again
+    /// afterwards: it is for specum to find them.
+    pub(crate) fn git_in_spite_of_locks(&self, args: &[&str]) -> io::Result<String> {
+        let locks = ["index.lock", "HEAD.lock", "refs/heads/main.lock"];
+        let place = |lock: &str| self.root().join(".git").join(lock);
+        let aside = |lock: &str| self.base.join("stage").join(lock.replace('/', "-"));
+        let held: Vec<&str> =
+            locks.into_iter().filter(|lock| fs::rename(place(lock), aside(lock)).is_ok()).collect();
+        let said = self.git(args);
+        for lock in held {
+            fs::rename(aside(lock), place(lock))?;
+        }
+        said
+    }
+
+    /// A verb of specum's, without a terminal.
+    pub(crate) fn verb(&self, args: &[&str]) -> io::Result<Ended> {
+        let mut command = self.command(&self.programs.specum);
+        command.args(args);
+        wait(command, Reader::Reads)
     }
 
     /// `specum run`, with what is to happen to this start.
     pub(crate) fn start(&self, how: Option<AtStart>) -> io::Result<Ended> {
         let mut command = self.command(&self.programs.specum);
         let twice = how == Some(AtStart::Twice);
+        let reader = if how == Some(AtStart::Stalled) { Reader::Stalls } else { Reader::Reads };
         match how {
             Some(AtStart::SmallFiles { blocks }) => {
                 command = self.command(Path::new("sh"));
@@ -307,23 +401,31 @@ impl Stage {
             Some(AtStart::Clock { look, seconds }) => {
                 command.env("SPECUM_CLOCK_JUMP", format!("{look}:{seconds}"));
             }
-            Some(AtStart::Twice) | None => {}
+            Some(AtStart::FewProcesses { limit }) => {
+                command = self.command(Path::new("prlimit"));
+                command.arg(format!("--nproc={limit}")).arg(&self.programs.specum);
+            }
+            Some(AtStart::Twice | AtStart::Stalled) | None => {}
         }
         command.args(&self.args);
+        if reader == Reader::Stalls {
+            // What agents say is shown in full, so that there is something to read.
+            command.arg("--json");
+        }
         if !twice {
-            return wait(command);
+            return wait(command, reader);
         }
         let mut second = self.command(&self.programs.specum);
         second.args(&self.args);
-        let second = thread::spawn(move || wait(second));
-        let first = wait(command)?;
+        let second = thread::spawn(move || wait(second, Reader::Reads));
+        let first = wait(command, reader)?;
         let second = second.join().expect("nobody panics while waiting")?;
         let said = format!("{}\n(the second:)\n{}", first.said, second.said);
         let hangs = first.hangs || second.hangs;
         // Either may have been the one that did the work.
         let done = if first.code == Some(0) { &first } else { &second };
         let done = if first.code == Some(5) || first.code == Some(0) { done } else { &first };
-        Ok(Ended { code: done.code, signal: done.signal, hangs, said })
+        Ok(Ended { code: done.code, signal: done.signal, hangs, said, at: done.at })
     }
 
     /// Keeps the place, and tells where it is.
@@ -360,25 +462,24 @@ impl Stage {
 }
 
 /// Runs a command to its end, or until it has taken too long.
-fn wait(mut command: Command) -> io::Result<Ended> {
+fn wait(mut command: Command, reader: Reader) -> io::Result<Ended> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (done, ended) = mpsc::channel();
     // What outlives specum may hold its output open: that is read up to
     // specum's end, and not up to theirs.
-    for mut pipe in [
-        child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
-        child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
-    ]
-    .into_iter()
-    .flatten()
-    {
-        let done = done.clone();
+    let read = |pipe: Option<Box<dyn Read + Send>>| {
+        let (done, Some(mut pipe)) = (done.clone(), pipe) else { return };
         thread::spawn(move || {
             let mut said = Vec::new();
             let _ = pipe.read_to_end(&mut said);
             let _ = done.send(said);
         });
+    };
+    let mut stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+    if reader == Reader::Reads {
+        read(stdout.take());
     }
+    read(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
     let pid = rustix::process::Pid::from_child(&child);
     let (over, watched) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
@@ -389,7 +490,9 @@ fn wait(mut command: Command) -> io::Result<Ended> {
         late
     });
     let status = child.wait()?;
+    let at = Some(SystemTime::now());
     drop(over);
+    read(stdout);
     let hangs = watch.join().expect("nobody panics while watching");
     let mut said = String::new();
     for _ in 0..2 {
@@ -397,5 +500,5 @@ fn wait(mut command: Command) -> io::Result<Ended> {
             said += &String::from_utf8_lossy(&part);
         }
     }
-    Ok(Ended { code: status.code(), signal: status.signal(), hangs, said })
+    Ok(Ended { code: status.code(), signal: status.signal(), hangs, said, at })
 }

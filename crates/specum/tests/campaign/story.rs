@@ -11,7 +11,7 @@ use std::fmt;
 use fastrand::Rng;
 
 use self::draw::Lot;
-use self::fault::{Fault, Kind};
+use self::fault::{AtCommit, Fault, Kind};
 use self::plan::{Layout, Task};
 
 /// Everything that a run needs to know.
@@ -37,12 +37,27 @@ impl Story {
         let mut faults: Vec<Fault> = Vec::new();
         for _ in 0..count {
             let Some(kind) = rng.choice(kinds) else { break };
-            let fault = Lot { tasks: &tasks, bare: layout.bare, rng: &mut rng }.fault(*kind);
+            let mut lot =
+                Lot { tasks: &tasks, bare: layout.bare, dirty: layout.dirty, rng: &mut rng };
+            let fault = lot.fault(*kind);
             if faults.iter().all(|other| !other.excludes(&fault)) {
                 faults.push(fault);
             }
         }
         Story { seed, layout, tasks, faults }
+    }
+
+    /// What the repository's hook does, if it has one.
+    pub(crate) fn hook(&self) -> Option<AtCommit> {
+        self.faults.iter().find_map(|fault| match fault {
+            Fault::Hook { how } => Some(*how),
+            _ => None,
+        })
+    }
+
+    /// Whether some start has a fault of this kind.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.faults.iter().any(|fault| fault.kind() == kind)
     }
 }
 

@@ -12,6 +12,8 @@ use std::os::unix::process::{CommandExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use rustix::process::{Pid, Signal, getpid, kill_process};
+
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut args = std::env::args();
     let called = args.next().ok_or("no name")?;
@@ -79,6 +81,12 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
         // So many megabytes, in lines of so many bytes; 0 for no end of line.
         "flood" => flood(&mut io::stdout().lock(), rest)?,
         "flood-error" => flood(&mut io::stderr().lock(), rest)?,
+        // Waits for a shell command, and breaks off if that fails.
+        "do" => {
+            if !Command::new("sh").arg("-c").arg(rest).stdin(Stdio::null()).status()?.success() {
+                return Ok(Some(1));
+            }
+        }
         // Waits for a shell command, does not, or becomes one.
         "sh" => {
             Command::new("sh").arg("-c").arg(rest).stdin(Stdio::null()).status()?;
@@ -92,6 +100,13 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
         "forward" => {
             Command::new(rest).args(std::env::args_os().skip(1)).status()?;
         }
+        // Starts another program with our own arguments, and goes on at once.
+        "begin" => {
+            Command::new(rest).args(std::env::args_os().skip(1)).spawn()?;
+        }
+        // So many messages, as Claude Code prints them.
+        "chat" => chat(rest.parse()?)?,
+        "cut-power" => cut_power()?,
         // Sends whoever has started us a signal, such as `-9`.
         "slay" => {
             Command::new("kill").args([rest, &parent_id().to_string()]).status()?;
@@ -126,6 +141,59 @@ fn task_in(brief: &[u8]) -> Option<String> {
         }
     };
     brief.lines().find_map(id)
+}
+
+/// A reader that has gone ends the talk and nothing else.
+fn chat(count: usize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for number in 1..=count {
+        let text = format!("This is message {number} of a talk that nobody asked for.");
+        writeln!(
+            out,
+            r#"{{"type":"assistant","parent_tool_use_id":null,"message":{{"id":"m{number}","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )?;
+    }
+    out.flush()
+}
+
+/// Ends everything that has our home, ourselves last, as a power cut does: all are
+/// stopped first, so that none of them sees another one end.
+fn cut_power() -> Result<(), Box<dyn std::error::Error>> {
+    let home = std::env::var("HOME")?;
+    // Twice: a process may have started another one meanwhile.
+    for _ in 0..2 {
+        send(&neighbours(&home)?, Signal::STOP);
+    }
+    let mut all = neighbours(&home)?;
+    // Parents last.
+    all.reverse();
+    send(&all, Signal::KILL);
+    send(&[getpid()], Signal::KILL);
+    Ok(())
+}
+
+fn send(to: &[Pid], signal: Signal) {
+    for pid in to {
+        // It may have ended by itself.
+        let _ = kill_process(*pid, signal);
+    }
+}
+
+/// Every other process that has this home.
+fn neighbours(home: &str) -> io::Result<Vec<Pid>> {
+    let home = format!("HOME={home}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let has_home = environment.split(|byte| *byte == 0).any(|entry| entry == home.as_bytes());
+        if has_home && let Some(pid) = number.and_then(Pid::from_raw) {
+            found.push(pid);
+        }
+    }
+    found.retain(|pid| *pid != getpid());
+    found.sort_by_key(|pid| pid.as_raw_nonzero());
+    Ok(found)
 }
 
 fn flood(to: &mut impl Write, rest: &str) -> Result<(), Box<dyn std::error::Error>> {

@@ -4,6 +4,9 @@
 //! The agents here are shell scripts: the built-in `script`, which runs the
 //! block of the task, or a `command` that says what it does through named pipes.
 
+/// Agents with children that hide.
+mod children;
+
 /// `kill -9` at every step.
 mod crash;
 
@@ -21,6 +24,12 @@ mod groups;
 
 /// Beside a person who works in their tree.
 mod isolate;
+
+/// Files that somebody deletes.
+mod lost_files;
+
+/// File systems that are full.
+mod no_room;
 
 /// Who else wants the spec.
 mod owner;
@@ -40,6 +49,12 @@ mod rough;
 
 /// What leaves a tree, and where it is then.
 mod safekeeping;
+
+/// git as people have set it up.
+mod settings;
+
+/// Repositories of every shape, and files of every kind.
+mod shapes;
 
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::AttemptId;
+use super::{Attempt, AttemptId};
 use crate::journal::Entry;
 use crate::tasks::TaskKey;
 
@@ -66,6 +66,8 @@ pub(super) struct Ground {
     /// it, and everything is there as before.
     before_pass: Option<(AttemptId, Left)>,
     launched_in_tree: Option<AttemptId>,
+    /// What earlier attempts had left when the newest one was opened.
+    found: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -77,8 +79,9 @@ struct Left {
 }
 
 impl Ground {
-    pub(super) fn open(&mut self, dirty: &BTreeMap<String, String>) {
-        self.now.dirty = Some(dirty.clone());
+    pub(super) fn open(&mut self, attempt: &Attempt) {
+        self.now.dirty = Some(attempt.dirty.clone());
+        self.found = attempt.left_before.keys().cloned().collect();
     }
 
     pub(super) fn add(&mut self, entry: &Entry, id: &AttemptId) {
@@ -94,9 +97,9 @@ impl Ground {
                 self.before_pass = Some((id.clone(), std::mem::take(&mut self.now)));
             }
             Entry::Launched { beside: false, .. } => self.launched_in_tree = Some(id.clone()),
-            // With what the attempt had changed, everything older was taken out.
+            // What the attempt had changed was taken out; what it found there was not.
             Entry::Cleared { .. } if self.launched_in_tree.as_ref() == Some(id) => {
-                self.now = Left::default();
+                self.now.paths = std::mem::take(&mut self.found);
             }
             _ => {}
         }

@@ -120,6 +120,15 @@ fn what_was_cleaned_up_and_comes_back_is_the_users() {
 }
 
 #[test]
+fn what_a_failed_attempt_has_left_stays_its_tasks_when_a_later_one_is_cleaned_up() {
+    let mut second = opened(2);
+    second["left_before"] = json!({"made": "1"});
+    let cleared = of(2, "cleared", json!({}));
+    let first = [opened(1), failed(1, &["made"])];
+    assert!(!is_the_users(&[&first[..], &[second, launched(2, false), cleared]].concat()));
+}
+
+#[test]
 fn a_commit_ends_it_and_a_refused_one_does_not() {
     let passed = of(1, "passed", json!({}));
     assert!(!is_the_users(&[opened(1), passed, failed(1, &["made"])]));

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::fault::{AtAgent, AtGit, AtStart, Boxes, Edit, Fault, Kind};
+use super::fault::{AtAgent, AtCommit, AtGit, AtStart, Boxes, Edit, Fault, Kind, Rewrite, Then};
 use super::plan::{Check, Marker, Task};
 
 /// What may become read-only.
@@ -24,6 +24,8 @@ pub(crate) struct Lot<'l> {
     pub(crate) tasks: &'l [Task],
     /// Whether the tasks have no ids.
     pub(crate) bare: bool,
+    /// Whether the user has changes that are not committed.
+    pub(crate) dirty: bool,
     pub(crate) rng: &'l mut Rng,
 }
 
@@ -94,7 +96,48 @@ impl Lot<'_> {
                 let signal = self.one_of(&["INT", "TERM", "HUP"]);
                 self.agent(AtAgent::Signals(signal), Task::needs_agent)
             }
+            Kind::PersonReturns => self.agent(AtAgent::SlaysBeforeEdits, Task::needs_agent),
+            Kind::CommitHook => {
+                let how = self.one_of(&[
+                    AtCommit::Formats,
+                    AtCommit::FormatsIndex,
+                    AtCommit::FormatsAndFails,
+                    AtCommit::AddsFile,
+                ]);
+                Fault::Hook { how }
+            }
+            Kind::AgentRewrites => self.rewrite(),
+            Kind::AgentCleans => {
+                let then = self.then();
+                self.agent(AtAgent::Cleans(then), in_sequence)
+            }
+            Kind::PowerCut if self.one_in(2) => {
+                let millis = self.rng.u64(0..6);
+                self.git(&[AtGit::PowerCut { millis }])
+            }
+            Kind::PowerCut => self.agent(AtAgent::PowerCut, Task::needs_agent),
+            // Of the first start: many stories have no second one.
+            Kind::StalledReader => Fault::Start { start: 1, how: AtStart::Stalled },
+            Kind::ProcessLimit => {
+                let limit = self.rng.u64(2..=20);
+                Fault::Start { start: 1, how: AtStart::FewProcesses { limit } }
+            }
         }
+    }
+
+    /// An agent rewrites the history. With a hard reset the user's own changes
+    /// would be gone, and that would be its doing.
+    fn rewrite(&mut self) -> Fault {
+        let how = match self.dirty {
+            true => Rewrite::Amends,
+            false => self.one_of(&[Rewrite::Drops, Rewrite::Amends]),
+        };
+        let then = self.then();
+        self.agent(AtAgent::Rewrites { how, then }, in_sequence)
+    }
+
+    fn then(&mut self) -> Then {
+        if self.one_in(3) { Then::IsKilled } else { Then::Works }
     }
 
     fn one_in(&mut self, count: u8) -> bool {

@@ -21,10 +21,17 @@ pub(crate) enum Kind {
     Interrupt,
     AgentTicks,
     AgentEdits,
+    PersonReturns,
+    CommitHook,
+    AgentRewrites,
+    AgentCleans,
+    PowerCut,
+    StalledReader,
+    ProcessLimit,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 16] = [
+    pub(crate) const ALL: [Kind; 23] = [
         Kind::KillSpecum,
         Kind::KillAgent,
         Kind::FullDisk,
@@ -41,6 +48,13 @@ impl Kind {
         Kind::Interrupt,
         Kind::AgentTicks,
         Kind::AgentEdits,
+        Kind::PersonReturns,
+        Kind::CommitHook,
+        Kind::AgentRewrites,
+        Kind::AgentCleans,
+        Kind::PowerCut,
+        Kind::StalledReader,
+        Kind::ProcessLimit,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -61,6 +75,13 @@ impl Kind {
             Kind::Interrupt => "interrupt",
             Kind::AgentTicks => "agent-ticks",
             Kind::AgentEdits => "agent-edits",
+            Kind::PersonReturns => "person-returns",
+            Kind::CommitHook => "commit-hook",
+            Kind::AgentRewrites => "agent-rewrites",
+            Kind::AgentCleans => "agent-cleans",
+            Kind::PowerCut => "power-cut",
+            Kind::StalledReader => "stalled-reader",
+            Kind::ProcessLimit => "process-limit",
         }
     }
 }
@@ -74,6 +95,8 @@ pub(crate) enum Fault {
     Git { call: u64, how: AtGit },
     /// A start of the agent for a task, counted over all starts of specum.
     Agent { task: String, nth: u64, how: AtAgent },
+    /// The repository has a `pre-commit` hook.
+    Hook { how: AtCommit },
 }
 
 /// What happens to a start.
@@ -91,6 +114,24 @@ pub(crate) enum AtStart {
     Clock { look: u64, seconds: i64 },
     /// A second one is started at the same moment.
     Twice,
+    /// Its output is not read before it has ended.
+    Stalled,
+    /// The user may have this many processes and threads.
+    FewProcesses { limit: u64 },
+}
+
+/// What a `pre-commit` hook does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtCommit {
+    /// Formats the staged files and stages them again, as lint-staged does.
+    Formats,
+    /// Formats what is staged and leaves the files.
+    FormatsIndex,
+    /// Formats the staged files, and fails if that changed any, as the pre-commit
+    /// framework does.
+    FormatsAndFails,
+    /// Writes and stages a file of its own.
+    AddsFile,
 }
 
 /// What happens to a call of git.
@@ -106,6 +147,8 @@ pub(crate) enum AtGit {
     Slow,
     /// Whoever called it is killed, and it goes on without.
     Outlives,
+    /// The power is cut this long after it has started.
+    PowerCut { millis: u64 },
 }
 
 /// What an agent does.
@@ -146,6 +189,30 @@ pub(crate) enum AtAgent {
     Weakens(String),
     /// Removes a later task. A person puts it back, or agrees.
     Removes { task: String, is_put_back: bool },
+    /// Kills specum halfway. A person edits the tree before the next start.
+    SlaysBeforeEdits,
+    /// Rewrites the history.
+    Rewrites { how: Rewrite, then: Then },
+    /// Deletes whatever git does not track, ignored files included.
+    Cleans(Then),
+    /// The power is cut halfway.
+    PowerCut,
+}
+
+/// How an agent rewrites the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    /// `git reset --hard HEAD~1`.
+    Drops,
+    /// `git commit --amend`.
+    Amends,
+}
+
+/// What an agent does after it has done harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    Works,
+    IsKilled,
 }
 
 /// Boxes that an agent ticks.
@@ -216,10 +283,14 @@ impl Fault {
                 AtStart::Full { .. } | AtStart::SmallFiles { .. } => Kind::FullDisk,
                 AtStart::Clock { .. } => Kind::ClockJump,
                 AtStart::Twice => Kind::TwoOwners,
+                AtStart::Stalled => Kind::StalledReader,
+                AtStart::FewProcesses { .. } => Kind::ProcessLimit,
             },
+            Fault::Hook { .. } => Kind::CommitHook,
             Fault::Git { how, .. } => match how {
                 AtGit::Fails | AtGit::FailsAfter | AtGit::Killed => Kind::GitFails,
                 AtGit::Slow | AtGit::Outlives => Kind::GitSlow,
+                AtGit::PowerCut { .. } => Kind::PowerCut,
             },
             Fault::Agent { how, .. } => match how {
                 AtAgent::Killed | AtAgent::KilledHalfway => Kind::KillAgent,
@@ -234,6 +305,10 @@ impl Fault {
                 AtAgent::TearsJournal => Kind::TornJournal,
                 AtAgent::Ticks(_) | AtAgent::TicksAndDies(_) => Kind::AgentTicks,
                 AtAgent::Weakens(_) | AtAgent::Removes { .. } => Kind::AgentEdits,
+                AtAgent::SlaysBeforeEdits => Kind::PersonReturns,
+                AtAgent::Rewrites { .. } => Kind::AgentRewrites,
+                AtAgent::Cleans(_) => Kind::AgentCleans,
+                AtAgent::PowerCut => Kind::PowerCut,
             },
         }
     }
@@ -241,6 +316,17 @@ impl Fault {
     /// Whether two faults cannot both be: they want the same event, or do the
     /// same thing to the plan.
     pub(crate) fn excludes(&self, other: &Fault) -> bool {
+        // Only specum's own clock jumps. Back by hours, it would make the files of an
+        // attempt that nobody has judged younger than the run.
+        let apart = |one: &Fault, other: &Fault| {
+            one.turns_the_clock_back() && other.may_leave_an_attempt_open()
+                || one.kind() == Kind::ClockJump && other.kind() == Kind::PersonReturns
+                // The copy of the journal has found no room, and the journal is deleted.
+                || one.kind() == Kind::FullDisk && other.kind() == Kind::AgentCleans
+        };
+        if apart(self, other) || apart(other, self) {
+            return true;
+        }
         match (self, other) {
             (Fault::Start { start: one, .. }, Fault::Start { start: other, .. }) => one == other,
             (Fault::Git { call: one, .. }, Fault::Git { call: other, .. }) => one == other,
@@ -262,6 +348,57 @@ impl Fault {
                     _ => false,
                 };
                 same || (one == other && nth == other_nth)
+                    || how.undoes(other_how)
+                    || other_how.undoes(how)
+            }
+            (Fault::Hook { .. }, Fault::Hook { .. }) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Fault {
+    fn turns_the_clock_back(&self) -> bool {
+        matches!(self, Fault::Start { how: AtStart::Clock { seconds, .. }, .. } if *seconds < -1)
+    }
+
+    /// Whether it may end a start without a verdict on what an agent has done.
+    fn may_leave_an_attempt_open(&self) -> bool {
+        let harmless = [
+            Kind::KillAgent,
+            Kind::ClockJump,
+            Kind::PersonEdits,
+            Kind::RateLimit,
+            Kind::Garbage,
+            Kind::FalseClaim,
+            Kind::AgentTicks,
+            Kind::AgentEdits,
+            Kind::CommitHook,
+            Kind::AgentCleans,
+            Kind::StalledReader,
+        ];
+        !harmless.contains(&self.kind())
+    }
+}
+
+impl AtAgent {
+    /// Whether it takes away, before anybody has committed it, what another one
+    /// leaves for the end of the story; or would do a second time what can be
+    /// followed only once.
+    fn undoes(&self, other: &AtAgent) -> bool {
+        match self {
+            AtAgent::Rewrites { .. } => matches!(
+                other,
+                AtAgent::Rewrites { .. }
+                    | AtAgent::Edit(_)
+                    | AtAgent::Weakens(_)
+                    | AtAgent::Removes { .. }
+                    | AtAgent::SlaysBeforeEdits
+            ),
+            AtAgent::SlaysBeforeEdits => *other == AtAgent::SlaysBeforeEdits,
+            // A loop that is begun anew takes the plan as it finds it.
+            AtAgent::Verb("cancel") => {
+                matches!(other, AtAgent::Weakens(_) | AtAgent::Removes { .. })
             }
             _ => false,
         }
@@ -286,8 +423,13 @@ impl fmt::Display for Fault {
                         write!(f, "the clock jumps by {seconds} s at look {look}")
                     }
                     AtStart::Twice => write!(f, "a second run starts at the same moment"),
+                    AtStart::Stalled => write!(f, "nobody reads its output"),
+                    AtStart::FewProcesses { limit } => {
+                        write!(f, "the user may have {limit} processes")
+                    }
                 }
             }
+            Fault::Hook { how } => write!(f, "pre-commit hook: {how:?}"),
             Fault::Git { call, how } => write!(f, "git call {call}: {how:?}"),
             Fault::Agent { task, nth, how } => {
                 write!(f, "agent for {task}, start {nth}: {how:?}")

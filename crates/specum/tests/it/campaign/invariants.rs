@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::runs::end::{Asked, Commit, End};
+use super::runs::end::{Asked, Commit, End, Rewritten};
 use super::runs::invariants::broken;
 use super::runs::stage::SHARED_BEGINNING;
 use super::runs::story::plan::SHARED;
@@ -119,7 +119,39 @@ fn the_files_of_the_user_stay_as_they_are() {
     breaks("user-files-untouched", |end| {
         end.after.files.insert("README.md".into(), (0o755, b"mine".into()));
     });
-    breaks("user-files-untouched", |end| end.after.status = "A  README.md\n".into());
+    breaks("user-files-untouched", |end| {
+        end.after.status.insert("A  README.md".into());
+    });
+}
+
+#[test]
+fn what_an_agent_deletes_is_gone_and_nothing_else() {
+    let mut end = whole();
+    end.before.files.insert("ignored".into(), (0o644, Vec::new()));
+    end.before.status.insert("?? ignored".into());
+    end.may_be_gone.insert("ignored".into());
+    assert_eq!(broken(&end), None);
+    end.after.files.insert("ignored".into(), (0o644, b"changed".into()));
+    assert_eq!(broken(&end).map(|broken| broken.invariant), Some("user-files-untouched"));
+}
+
+#[test]
+fn a_commit_that_an_agent_drops_is_kept_and_told() {
+    let found = |is_kept, is_told| Some(Rewritten { is_kept, is_told });
+    breaks("history-kept", |end| end.rewritten = found(false, true));
+    breaks("history-kept", |end| end.rewritten = found(true, false));
+    let mut end = whole();
+    end.rewritten = found(true, true);
+    assert_eq!(broken(&end), None);
+}
+
+#[test]
+fn an_agent_that_was_started_is_charged_unless_the_loop_is_cancelled() {
+    breaks("agents-charged", |end| end.agents = 1);
+    let mut end = whole();
+    end.agents = 1;
+    end.journal.push(json!({"event": "cancelled"}));
+    assert_eq!(broken(&end), None);
 }
 
 #[test]

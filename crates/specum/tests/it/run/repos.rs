@@ -24,6 +24,11 @@ const WORKS: &str =
 const FORMATS: &str = "for f in $(git diff --cached --name-only --diff-filter=ACM -- '*.txt'); do\n\
                        sed -i 's/ *$//' \"$f\"; git add \"$f\"; done\n";
 
+/// Formats what is staged and leaves the files.
+const FORMATS_INDEX: &str = "for f in $(git diff --cached --name-only --diff-filter=ACM -- '*.txt'); do\n\
+                             blob=$(git show :$f | sed 's/ *$//' | git hash-object -w --stdin)\n\
+                             git update-index --cacheinfo 100644,$blob,$f; done\n";
+
 fn works(world: &World, script: &str, args: &[&str]) -> Call {
     call(command_run(world, &agent(world, script), args), b"")
 }
@@ -80,10 +85,7 @@ fn finding_22_what_a_hook_breaks_is_committed_and_named_and_repaired_by_the_next
 #[test]
 fn finding_22_a_hook_may_format_the_commit_and_leave_the_file() {
     let world = planned(TWO);
-    let formats = "for f in $(git diff --cached --name-only --diff-filter=ACM -- '*.txt'); do\n\
-                   blob=$(git show :$f | sed 's/ *$//' | git hash-object -w --stdin)\n\
-                   git update-index --cacheinfo 100644,$blob,$f; done\n";
-    world.git_hook("pre-commit", formats);
+    world.git_hook("pre-commit", FORMATS_INDEX);
     works(&world, WORKS, &[]).exits(0);
     assert_eq!(starts(&world), 2);
     assert_eq!(world.read("out/1.1.txt"), "1.1\n", "the file follows");
@@ -124,6 +126,57 @@ fn finding_23_hooks_that_add_files_leave_a_clean_index() {
     works(&world, WORKS, &[]).exits(0);
     assert_eq!(starts(&world), 2);
     assert!(paths_of(&world, "HEAD").contains(&"VERSION".to_owned()));
+    nothing_is_left(&world);
+}
+
+#[test]
+fn a_file_that_a_hook_adds_to_a_refused_commit_does_not_keep_the_next_run_out() {
+    let world = planned(TWO);
+    let adds = "date +%s%N > VERSION; git add VERSION\n";
+    world.git_hook("pre-commit", &format!("{adds}exit 1\n"));
+    works(&world, WORKS, &["--max-task-iterations", "1"]).exits(6);
+    assert!(world.path("VERSION").exists(), "the hook has left it");
+    world.git_hook("pre-commit", adds);
+    world.person(&["resume"]);
+    works(&world, WORKS, &[]).exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    nothing_is_left(&world);
+}
+
+#[test]
+fn files_follow_a_commit_that_a_hook_has_changed_although_the_run_is_killed_behind_it() {
+    let world = planned(TWO);
+    world.git_hook("pre-commit", FORMATS_INDEX);
+    // The hook's parent is git, and git's is the run.
+    let kills = "kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $$))\n";
+    world.git_hook("post-commit", &format!("rm .git/hooks/post-commit; {kills}"));
+    let agent = agent(&world, WORKS);
+    assert_eq!(call(command_run(&world, &agent, &[]), b"").code, None);
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    assert_eq!(world.read("out/1.1.txt"), "1.1\n", "the file follows");
+    nothing_is_left(&world);
+}
+
+#[test]
+fn files_follow_a_commit_that_a_hook_has_changed_although_git_fails_behind_it() {
+    let world = planned(TWO);
+    world.git_hook("pre-commit", FORMATS_INDEX);
+    let bin = world.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    // It does its work and says that it has not, once.
+    let fails = "case \"$*\" in *' restore '*) mkdir $HOME/once 2> /dev/null && {\n\
+                 PATH=${PATH#*:} git \"$@\"; exit 128; };; esac\n";
+    let script = format!("#!/bin/sh\n{fails}PATH=${{PATH#*:}} exec git \"$@\"\n");
+    fs::write(bin.join("git"), script).unwrap();
+    executable(&bin.join("git"));
+    let agent = agent(&world, WORKS);
+    let mut command = command_run(&world, &agent, &[]);
+    command.env("PATH", first_on_path(&bin));
+    call(command, b"").exits(1);
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(committed(&world), ["1.1", "1.2"]);
+    assert_eq!(world.read("out/1.1.txt"), "1.1\n", "the file follows");
     nothing_is_left(&world);
 }
 

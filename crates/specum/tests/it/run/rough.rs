@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use super::{
     JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
-    run_command, send,
+    run_command, send, state_home,
 };
 use crate::world::{World, call, executable, fifo, first_on_path, gate};
 
@@ -107,6 +107,23 @@ fn an_agent_that_deletes_its_worktree_has_failed() {
         assert!(ended.exits(0).stdout.contains("deleted the worktree"), "{}", ended.stdout);
         nothing_is_left(&world);
     }
+}
+
+#[test]
+fn a_note_that_a_killed_run_has_left_half_written_is_deleted() {
+    let world = planned(GROUP);
+    let all = state_home(&world).join("worktrees");
+    fs::create_dir_all(&all).unwrap();
+    let torn = all.join(".ralph-tmp-torn");
+    fs::write(&torn, "/half/a/pa").unwrap();
+    // Where another run has worktrees, it may be the one that is writing.
+    fs::create_dir(all.join("another-run")).unwrap();
+    call(command_run(&world, &agent(&world, "echo TASK_COMPLETE\n"), &[]), b"").exits(0);
+    assert!(torn.exists());
+    fs::remove_dir(all.join("another-run")).unwrap();
+    world.write("specs/test-spec/tasks.md", "- [x] 1.1 [P] a\n- [x] 1.2 [P] b\n- [ ] 1.3 c\n");
+    call(command_run(&world, &agent(&world, "echo TASK_COMPLETE\n"), &[]), b"").exits(0);
+    assert!(!torn.exists());
 }
 
 #[test]

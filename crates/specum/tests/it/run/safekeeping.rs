@@ -2,6 +2,9 @@
 //! line on the screen.
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
@@ -9,7 +12,7 @@ use rustix::process::Signal;
 use super::{
     Listener, agent, at_work, command_run, committed, planned, references, send, told, worktrees,
 };
-use crate::world::{World, call};
+use crate::world::{World, call, executable};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const TWO: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
@@ -90,6 +93,50 @@ fn finding_1_in_doubt_it_is_copied_and_stays_where_it_is() {
     assert_eq!(references(&world).len(), 2, "the half, and the copy");
 }
 
+/// A folder with the programs that an agent needs, and without git.
+fn programs_without_git(world: &World) -> PathBuf {
+    let bin = world.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for program in ["sh", "cat", "sed", "head", "sleep"] {
+        symlink(Path::new("/bin").join(program), bin.join(program)).unwrap();
+    }
+    bin
+}
+
+#[test]
+fn what_stood_before_an_attempt_that_began_without_git_stays() {
+    let world = with_readme(ONE);
+    world.write("README.md", "edited\n");
+    let agent = agent(&world, HALF);
+    let bin = programs_without_git(&world);
+    let mut line = Listener::new(&world, "line");
+    let mut command = command_run(&world, &agent, &["--allow-dirty"]);
+    command.env("PATH", &bin).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut run = command.spawn().unwrap();
+    line.line();
+    send(&run, Signal::KILL);
+    run.wait().unwrap();
+    go(&world);
+    let ended = call(command_run(&world, &agent, &["--allow-dirty"]), b"");
+    let doubt = "README.md may be yours or of the unfinished attempt at 1.1";
+    assert!(ended.exits(0).stdout.contains(doubt), "{}", ended.stdout);
+    assert_eq!(world.read("README.md"), "edited\n");
+}
+
+#[test]
+fn a_git_that_is_there_and_cannot_be_started_is_no_reason_to_work_without_commits() {
+    let world = with_readme(ONE);
+    let bin = programs_without_git(&world);
+    fs::write(bin.join("git"), "#!/no/such/interpreter\n").unwrap();
+    executable(&bin.join("git"));
+    let agent = agent(&world, "echo x > \"$HOME/started\"; echo TASK_COMPLETE\n");
+    let mut command = command_run(&world, &agent, &[]);
+    command.env("PATH", &bin);
+    let ended = call(command, b"");
+    assert!(ended.exits(1).stderr.contains("git cannot be started"), "{}", ended.stderr);
+    assert!(!world.home().join("started").exists());
+}
+
 #[test]
 fn finding_2_what_an_agent_changes_of_what_the_setup_left_is_its_work() {
     let world = planned(TWO);
@@ -157,7 +204,7 @@ fn finding_5_what_ctrl_c_takes_out_of_the_tree_is_named_everywhere() {
     let agent = agent(&world, HALF);
     let mut line = Listener::new(&world, "line");
     let mut command = command_run(&world, &agent, &[]);
-    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     let run = command.spawn().unwrap();
     line.line();
     send(&run, Signal::INT);
@@ -204,6 +251,78 @@ fn finding_8_history_that_an_agent_rewrites_is_noticed_and_the_old_tip_kept() {
     assert!(committed(&world).is_empty());
     let status = world.specum(&["status"]);
     assert!(status.stdout.contains("rewritten the history"), "{}", status.stdout);
+}
+
+/// Rewrites the history, says so, and then ends in some way.
+fn rewrites(then: &str) -> String {
+    let rewrites = "git reset --quiet --hard HEAD~1; echo half > $id.txt";
+    format!(
+        "test -e \"$HOME/go\" && {{ echo whole > \"$id.txt\"; echo TASK_COMPLETE; exit; }}\n\
+         {rewrites}; echo ready > \"$HOME/line\"; {then}\n"
+    )
+}
+
+/// Asserts that the commit is under a reference.
+#[track_caller]
+fn is_kept(world: &World, tip: &str, said: &str) {
+    assert!(said.contains("the attempt at 1.1 has rewritten the history"), "{said}");
+    let holds = |name: &String| world.git(&["rev-parse", name]) == tip;
+    assert_eq!(references(world).iter().filter(|name| holds(name)).count(), 1, "{said}");
+}
+
+#[test]
+fn history_that_an_agent_rewrites_before_it_breaks_off_is_noticed() {
+    let world = with_readme(ONE);
+    let tip = world.git(&["rev-parse", "HEAD"]);
+    let _line = Listener::new(&world, "line");
+    let ended = call(command_run(&world, &agent(&world, &rewrites("kill -9 $$")), &[]), b"");
+    is_kept(&world, &tip, &format!("{}{}", ended.stdout, ended.exits(6).stderr));
+    assert!(committed(&world).is_empty());
+}
+
+#[test]
+fn history_that_an_agent_rewrites_before_its_run_is_ended_is_noticed() {
+    for signal in [Signal::INT, Signal::KILL] {
+        let world = with_readme(ONE);
+        let tip = world.git(&["rev-parse", "HEAD"]);
+        let agent = agent(&world, &rewrites("exec sleep 600"));
+        let mut line = Listener::new(&world, "line");
+        let mut command = command_run(&world, &agent, &[]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let run = command.spawn().unwrap();
+        line.line();
+        send(&run, signal);
+        let output = run.wait_with_output().unwrap();
+        go(&world);
+        let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if signal == Signal::KILL {
+            // The next run is the first that can say so.
+            said = call(command_run(&world, &agent, &[]), b"").exits(6).stdout.clone();
+        }
+        is_kept(&world, &tip, &said);
+        world.git(&["reset", "--quiet", "--hard", tip.trim()]);
+        call(command_run(&world, &agent, &[]), b"").exits(0);
+        assert_eq!(committed(&world), ["1.1"]);
+        assert_eq!(world.read("README.md"), "as it was\n");
+    }
+}
+
+#[test]
+fn what_a_failed_attempt_has_left_is_committed_although_the_next_one_was_interrupted() {
+    let world = planned(ONE);
+    let script = "test -e \"$HOME/go\" && { echo TASK_COMPLETE; exit; }\n\
+                  test -e 1.1.txt && { echo ready > \"$HOME/line\"; exec sleep 600; }\n\
+                  echo whole > 1.1.txt; echo no word of completion\n";
+    let agent = agent(&world, script);
+    let mut line = Listener::new(&world, "line");
+    let mut run = at_work(&world, &agent, &[]);
+    line.line();
+    send(&run, Signal::INT);
+    run.wait().unwrap();
+    go(&world);
+    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(world.git(&["show", "HEAD:1.1.txt"]), "whole\n");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
 
 #[test]

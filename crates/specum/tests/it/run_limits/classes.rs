@@ -68,6 +68,65 @@ fn fault_12_a_rate_limit_was_retried_at_once_for_ever() {
     assert_eq!(told.summary()["waits"].as_array().unwrap().len(), 2);
 }
 
+/// How the agents say that a limit is reached, as they have really said it.
+fn limits() -> Vec<(&'static str, String)> {
+    let soon = jiff::Timestamp::now().as_second() + 30;
+    let codex = |message: &str| ("codex", codex::fails(message));
+    let gemini = |message: &str| {
+        let result = json!({"type": "result", "status": "error", "stats": {},
+            "error": {"message": message}});
+        ("gemini", format!("say {result}\nexit 173\n"))
+    };
+    let opencode = |status: u64, message: &str, headers: Value| {
+        let error = json!({"type": "error", "error": {"name": "APIError", "data": {
+            "message": message, "statusCode": status, "responseHeaders": headers}}});
+        ("opencode", format!("say {error}\nexit 1\n"))
+    };
+    vec![
+        ("claude", claude::limited_until(soon)),
+        ("claude", claude::fails("rate_limit", 429, "You've hit your weekly limit")),
+        ("claude", claude::fails("rate_limit", 429, "API Error: Request rejected (429)")),
+        ("claude", claude::fails("rate_limit", 429, "slow down, retry in 20s")),
+        ("claude", claude::fails("rate_limit", 429, "try again at 3:33 AM")),
+        ("claude", claude::fails("billing_error", 400, "Credit balance is too low")),
+        ("claude", claude::fails("unknown", 429, "This request would exceed your rate limit.")),
+        codex("exceeded retry limit, last status: 429 Too Many Requests"),
+        codex("Quota exceeded. Check your plan and billing details."),
+        codex("You’ve hit your usage limit. Upgrade to Pro or try again at 3:33 AM."),
+        codex("You’ve hit your usage limit. Try again in 5 minutes."),
+        gemini("quota exceeded. Please retry in 17.2s."),
+        gemini("You have exhausted your capacity. Your quota will reset after 1h0m5s."),
+        opencode(429, "Too Many Requests", json!({"retry-after": "30"})),
+        opencode(429, "rate limit", json!({})),
+        opencode(402, "Insufficient credits", json!({})),
+    ]
+}
+
+#[test]
+fn a_limit_in_any_shape_that_an_agent_has_is_waited_for_and_is_no_attempt() {
+    let gemini = json!({"type": "message", "role": "assistant", "content": "TASK_COMPLETE"});
+    let gemini_end = json!({"type": "result", "status": "success", "stats": {"total_tokens": 5}});
+    let opencode = json!({"type": "text", "part": {"messageID": "m", "text": "TASK_COMPLETE"}});
+    let opencode_end = json!({"type": "step_finish", "part": {"messageID": "m",
+        "reason": "stop", "cost": 0.1, "tokens": {"input": 5, "output": 0}}});
+    for (agent, limit) in limits() {
+        let answer = match agent {
+            "claude" => claude::complete(5, 0.1),
+            "codex" => codex::complete(5),
+            "gemini" => format!("say {gemini}\nsay {gemini_end}\n"),
+            _ => format!("say {opencode}\nsay {opencode_end}\n"),
+        };
+        let stage = one();
+        stage.once(agent, 1, &limit);
+        stage.agent(agent, format!("sh touch a.txt\n{answer}"));
+        // Half a day is gone in a second.
+        let told = stage.faster(100_000, &["--agent", agent]);
+        told.ends(0, "complete");
+        assert_eq!((stage.calls(agent), told.failures().len()), (2, 0), "{agent}: {limit}");
+        assert_eq!(told.all("passed")[0]["attempt"], 1, "{agent}: {limit}");
+    }
+}
+
 #[test]
 fn the_next_agent_goes_on_and_the_first_comes_back() {
     let tasks = (1..=3).map(|n| wants(&format!("1.{n}"), &format!("{n}.txt"))).collect::<String>();
