@@ -1,0 +1,335 @@
+//! How the ledger takes one record after another.
+
+use std::collections::HashMap;
+
+use super::task::TaskStory;
+use super::{
+    Call, GitChange, LaunchPlace, Ledger, LoopStanding, Progress, ReadyWork, UnchargedStart,
+    Uncommitted,
+};
+use crate::attempt::{Attempt, AttemptId};
+use crate::journal::{Entry, Record};
+use crate::plan_record::PlanEdit;
+use crate::tasks::TaskKey;
+
+impl Ledger {
+    /// Takes the next record.
+    pub fn add(&mut self, record: &Record) {
+        self.add_to_loop(record);
+        if let Some(attempt) = Attempt::opened_by(record) {
+            self.open(attempt);
+        }
+        let (Some(task), Some(id)) = (record.entry.task(), self.attempt_of(record)) else {
+            return;
+        };
+        self.add_to_story(record, task, &id);
+        self.add_to_calls(record, &id);
+        self.add_to_work(record, task, &id);
+        self.add_verdict(record, task, &id);
+    }
+
+    /// The attempt that a record is about. Records of format 1 do not say: it is the
+    /// newest one at the task.
+    fn attempt_of(&self, record: &Record) -> Option<AttemptId> {
+        record.id.clone().or_else(|| self.newest.get(&record.entry.task()?.id).cloned())
+    }
+
+    /// What a record means for the loop as a whole.
+    fn add_to_loop(&mut self, record: &Record) {
+        match &record.entry {
+            Entry::Started { .. } => {
+                self.standing = LoopStanding::UnderWay;
+                self.left_branch = None;
+                self.untold.clear();
+                self.let_calls_go();
+            }
+            Entry::Resumed => {
+                self.left_branch = None;
+                self.let_calls_go();
+            }
+            Entry::Paused { branch, .. } => self.left_branch.clone_from(branch),
+            Entry::Cancelled => self.end(LoopStanding::Cancelled),
+            Entry::Completed { .. } => self.end(LoopStanding::Completed),
+            Entry::Told { .. } => self.untold.clear(),
+            Entry::Held { session } => {
+                self.sessions.insert(session.clone());
+            }
+            Entry::Released { .. } => {
+                self.calls.clear();
+                self.at_work.clear();
+            }
+            Entry::RunEnded { .. } => self.at_work.clear(),
+            // A run cleans up what others have left before it begins.
+            Entry::RunStarted { .. } => {
+                self.launched.clear();
+                self.integrating = None;
+            }
+            Entry::GitChanged { before, after, what, .. } => {
+                let (before, after, what) = (before.clone(), after.clone(), what.clone());
+                self.git_change = Some(GitChange { before, after, what });
+            }
+            Entry::GitAccepted { .. } => self.git_change = None,
+            Entry::PlanChanged { edits } => self.follow(edits),
+            _ => {}
+        }
+    }
+
+    fn let_calls_go(&mut self) {
+        self.calls.clear();
+        self.attempts.values_mut().for_each(|progress| progress.delegations = 0);
+    }
+
+    fn end(&mut self, standing: LoopStanding) {
+        self.standing = standing;
+        self.left_branch = None;
+        self.calls.clear();
+        self.at_work.clear();
+        self.uncharged.clear();
+        self.uncommitted.clear();
+        self.sessions.clear();
+        self.newest.clear();
+        if standing == LoopStanding::Completed {
+            self.grounds.clear();
+            self.left.clear();
+        }
+        self.stories.values_mut().for_each(|story| story.is_of_earlier_loop = true);
+        for progress in self.attempts.values_mut() {
+            progress.is_of_earlier_loop = true;
+            progress.is_open = false;
+            progress.attempt.slim();
+        }
+    }
+
+    fn open(&mut self, attempt: Attempt) {
+        let (id, name) = (attempt.id.clone(), attempt.key.id.clone());
+        self.forget_launches(&name);
+        self.grounds.entry(name.clone()).or_default().open(&attempt);
+        self.newest.insert(name.clone(), id.clone());
+        let progress = Progress {
+            attempt,
+            first_name: name,
+            order: self.attempts.len(),
+            is_open: true,
+            has_verdict: false,
+            is_of_earlier_loop: false,
+            delegations: 0,
+            sent_back: 0,
+            reported: None,
+            ready: None,
+            has_kept: false,
+            is_isolated: false,
+        };
+        self.attempts.insert(id, progress);
+    }
+
+    fn add_to_story(&mut self, record: &Record, task: &TaskKey, id: &AttemptId) {
+        let story = TaskStory::of(&mut self.stories, task);
+        story.add(&record.entry);
+        self.grounds.entry(task.id.clone()).or_default().add(&record.entry, id);
+        match &record.entry {
+            Entry::Failed { changed, .. } | Entry::Waits { changed, .. } => {
+                self.left.push((task.id.clone(), changed.clone()));
+            }
+            Entry::Committed { left, .. } => {
+                self.left.retain(|(other, _)| *other != task.id);
+                self.left_by_checks.extend(left.iter().cloned());
+            }
+            Entry::Late { changed, .. } => self.late.extend(changed.iter().cloned()),
+            _ => {}
+        }
+    }
+
+    fn add_to_calls(&mut self, record: &Record, id: &AttemptId) {
+        let Some(progress) = self.attempts.get_mut(id) else { return };
+        match &record.entry {
+            Entry::Delegated { task, tool_use_id, .. } => {
+                progress.delegations += 1;
+                progress.reported = None;
+                self.called.insert(tool_use_id.clone(), id.clone());
+                self.calls.retain(|call| call.task.id != task.id);
+                self.calls.push(Call {
+                    attempt: id.clone(),
+                    task: task.clone(),
+                    tool_use_id: tool_use_id.clone(),
+                    has_ended: false,
+                });
+            }
+            Entry::Reported { task, result, .. } => {
+                progress.reported = Some(result.clone());
+                self.mark_calls(&task.id, true);
+            }
+            Entry::SentBack { task, .. } => {
+                progress.sent_back += 1;
+                progress.reported = None;
+                self.mark_calls(&task.id, false);
+            }
+            Entry::Returned { tool_use_id, .. } => {
+                self.calls.retain(|call| call.tool_use_id != *tool_use_id);
+            }
+            _ => {}
+        }
+    }
+
+    fn mark_calls(&mut self, task: &str, has_ended: bool) {
+        for call in self.calls.iter_mut().filter(|call| call.task.id == task) {
+            call.has_ended = has_ended;
+        }
+    }
+
+    /// What a record says of the agents at work and of their results.
+    fn add_to_work(&mut self, record: &Record, task: &TaskKey, id: &AttemptId) {
+        match &record.entry {
+            Entry::Opened { .. } | Entry::Delegated { .. } => self.is_at_work(task, id),
+            Entry::Launched { agent, beside, isolated, .. } => {
+                self.is_at_work(task, id);
+                let place = match (beside, isolated) {
+                    (_, true) => LaunchPlace::Isolated,
+                    (true, false) => LaunchPlace::Worktree,
+                    (false, false) => LaunchPlace::InTree,
+                };
+                self.forget_launches(&task.id);
+                self.launched.push((id.clone(), place));
+                if let Some(progress) = self.attempts.get_mut(id) {
+                    progress.is_isolated |= *isolated;
+                }
+                let (attempt, agent, at) = (id.clone(), agent.clone(), record.at.clone());
+                self.uncharged.push(UnchargedStart { attempt, agent, at });
+            }
+            Entry::Charged { .. } => self.uncharged.retain(|start| start.attempt != *id),
+            Entry::Ready { result, commit, .. } => {
+                // It waits in its worktree and is not cleaned up.
+                self.launched.retain(|(other, _)| other != id);
+                if let Some(progress) = self.attempts.get_mut(id) {
+                    let (result, commit) = (result.clone(), commit.clone());
+                    progress.ready = Some(ReadyWork { result, commit });
+                }
+            }
+            Entry::Integrating { paths, .. } => {
+                self.integrating = Some((id.clone(), paths.clone()));
+            }
+            Entry::TakenOut { .. } | Entry::Passed { .. }
+                if self.integrating.as_ref().is_some_and(|(other, _)| other == id) =>
+            {
+                self.integrating = None;
+            }
+            Entry::Kept { .. } => {
+                if let Some(progress) = self.attempts.get_mut(id) {
+                    progress.has_kept = true;
+                }
+            }
+            Entry::Ticked { task } => self.is_not_at_work(&task.id),
+            _ => {}
+        }
+    }
+
+    fn is_at_work(&mut self, task: &TaskKey, id: &AttemptId) {
+        self.is_not_at_work(&task.id);
+        self.at_work.push(id.clone());
+    }
+
+    fn is_not_at_work(&mut self, name: &str) {
+        let attempts = &self.attempts;
+        self.at_work.retain(|id| !is_at(attempts, id, name));
+    }
+
+    fn forget_launches(&mut self, name: &str) {
+        let attempts = &self.attempts;
+        self.launched.retain(|(id, _)| !is_at(attempts, id, name));
+    }
+
+    /// What a verdict, or the end of an attempt without one, means.
+    fn add_verdict(&mut self, record: &Record, task: &TaskKey, id: &AttemptId) {
+        let is_verdict = matches!(
+            record.entry,
+            Entry::Passed { .. } | Entry::Failed { .. } | Entry::Waits { .. }
+        );
+        let is_told = is_verdict || matches!(record.entry, Entry::SetAside { .. });
+        if is_told {
+            self.untold.retain(|known| known.entry.task().is_none_or(|known| known.id != task.id));
+            self.untold.push(record.clone());
+        }
+        if matches!(record.entry, Entry::Committed { .. } | Entry::Failed { .. }) {
+            let attempts = &self.attempts;
+            self.uncommitted.retain(|passed| !is_at(attempts, &passed.attempt, &task.id));
+        }
+        if let Entry::Passed { to_commit: true, changed, isolated, .. } = &record.entry {
+            let notes = record.changes.as_ref().map(|changes| changes.notes.clone());
+            self.uncommitted.push(Uncommitted {
+                attempt: id.clone(),
+                changed: changed.clone(),
+                notes: notes.unwrap_or_default(),
+                isolated: isolated.clone(),
+                at: record.at.clone(),
+            });
+        }
+        if is_told || matches!(record.entry, Entry::Cleared { .. }) {
+            self.is_not_at_work(&task.id);
+            self.calls.retain(|call| call.task.id != task.id);
+            self.forget_launches(&task.id);
+            if let Some(progress) = self.attempts.get_mut(id) {
+                progress.is_open = false;
+                progress.has_verdict |= is_verdict;
+            }
+        }
+        let is_settled = matches!(record.entry, Entry::Committed { .. });
+        if let Some(progress) = self.attempts.get_mut(id).filter(|_| is_settled) {
+            progress.attempt.slim();
+        }
+    }
+
+    /// Lets everything of this loop call its tasks what the plan calls them now.
+    fn follow(&mut self, edits: &[PlanEdit]) {
+        let renames: HashMap<&str, &TaskKey> = edits
+            .iter()
+            .filter_map(|edit| match edit {
+                PlanEdit::Renamed { from, to } => Some((from.id.as_str(), to)),
+                _ => None,
+            })
+            .collect();
+        if renames.is_empty() {
+            return;
+        }
+        for progress in self.attempts.values_mut().filter(|p| !p.is_of_earlier_loop) {
+            if let Some(to) = renames.get(progress.attempt.key.id.as_str()) {
+                progress.attempt.was.push(progress.attempt.key.id.clone());
+                progress.attempt.key = (*to).clone();
+            }
+        }
+        for call in &mut self.calls {
+            if let Some(to) = renames.get(call.task.id.as_str()) {
+                call.task = (*to).clone();
+            }
+        }
+        for record in &mut self.untold {
+            record.entry.rename(&renames);
+        }
+        for (name, _) in &mut self.left {
+            if let Some(to) = renames.get(name.as_str()) {
+                name.clone_from(&to.id);
+            }
+        }
+        self.newest = renamed(std::mem::take(&mut self.newest), &renames);
+        self.grounds = renamed(std::mem::take(&mut self.grounds), &renames);
+        let (earlier, mut now): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut self.stories)
+            .into_iter()
+            .partition(|(_, story): &(String, TaskStory)| story.is_of_earlier_loop);
+        for story in now.values_mut() {
+            if let Some(to) = renames.get(story.key.id.as_str()) {
+                story.key = (*to).clone();
+            }
+        }
+        self.stories = earlier;
+        self.stories.extend(renamed(now, &renames));
+    }
+}
+
+/// Whether an attempt is one at the task of this name.
+fn is_at(attempts: &HashMap<AttemptId, Progress>, id: &AttemptId, name: &str) -> bool {
+    attempts.get(id).is_some_and(|progress| progress.attempt.key.id == name)
+}
+
+/// The same under the names that tasks have now.
+fn renamed<V>(map: HashMap<String, V>, renames: &HashMap<&str, &TaskKey>) -> HashMap<String, V> {
+    let name = |old: String| renames.get(old.as_str()).map_or(old, |to| to.id.clone());
+    map.into_iter().map(|(old, value)| (name(old), value)).collect()
+}
