@@ -78,7 +78,7 @@ fn a_dry_run_shows_order_groups_and_checks_and_changes_nothing() {
         let commands = json!([{"command": check, "shell": "sh", "prints": null, "or": false}]);
         json!([{"id": id, "title": title, "hasVerify": true, "check": check, "commands": commands}])
     };
-    let expected = json!({"name": "test-spec", "agents": ["claude"], "jobs": 3, "commands": {}, "units": [
+    let expected = json!({"name": "test-spec", "agents": ["claude"], "jobs": 3, "isolate": false, "commands": {}, "units": [
         {"unit": "task", "tasks": task("1.2", "Write a", "test -f a.txt")},
         {"unit": "verify", "tasks": task("1.4", "All of it", "make test")},
     ]});
