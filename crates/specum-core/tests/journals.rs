@@ -1,9 +1,6 @@
 //! Journals that earlier versions wrote, as they wrote them: what they tell must
 //! still be understood.
 
-use std::fs;
-use std::path::Path;
-
 use specum_core::attempt::{Ledger, LoopStanding};
 use specum_core::journal::{self, Entry, Record};
 use specum_core::summary::Summary;
@@ -13,27 +10,28 @@ const PLAN: &[u8] = b"- [x] 1.1 Write the first file\n- [x] 1.2 Fails once\n\
     - [x] 1.3 [P] One of a group\n- [x] 1.4 [P] Another of the group\n\
     - [x] 1.5 [VERIFY] Look at it all\n- [x] 1.6 In words only\n";
 
-/// Every journal of a format whose name begins so, with its records.
-fn journals(begins: &str) -> Vec<(String, Vec<Record>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journals/format-1");
-    let found = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let found = found.map(|path| {
-        let text = fs::read(&path).unwrap();
-        let records = journal::parse(&text);
-        let lines = text.iter().filter(|byte| **byte == b'\n').count();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        assert_eq!(records.len(), lines, "every line of {name} is a record");
-        (name, records)
-    });
-    let found: Vec<_> = found.filter(|(name, _)| name.starts_with(begins)).collect();
-    assert!(found.len() >= 2, "there are journals to read");
-    found
+/// Journals of runs that completed, and of runs that were killed.
+const COMPLETED: [(&str, &[u8]); 2] = [
+    ("run", include_bytes!("journals/format-1/run.jsonl")),
+    ("run of 0.1.0", include_bytes!("journals/format-1/run-0.1.0.jsonl")),
+];
+const KILLED: [(&str, &[u8]); 2] = [
+    ("killed", include_bytes!("journals/format-1/killed.jsonl")),
+    ("killed, of 0.1.0", include_bytes!("journals/format-1/killed-0.1.0.jsonl")),
+];
+
+/// The records of a journal, one for each of its lines.
+fn records(name: &str, text: &[u8]) -> Vec<Record> {
+    let records = journal::parse(text);
+    let lines = text.iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!(records.len(), lines, "every line of {name} is a record");
+    records
 }
 
 #[test]
 fn every_record_of_an_earlier_format_is_known() {
-    for (name, records) in journals("") {
-        for record in records {
+    for (name, text) in COMPLETED.into_iter().chain(KILLED) {
+        for record in records(name, text) {
             assert!(record.v == 1 && record.entry != Entry::Unknown, "{name}: {record:?}");
         }
     }
@@ -41,7 +39,8 @@ fn every_record_of_an_earlier_format_is_known() {
 
 #[test]
 fn a_loop_that_an_earlier_version_completed_is_complete() {
-    for (name, records) in journals("run") {
+    for (name, text) in COMPLETED {
+        let records = records(name, text);
         let ledger = Ledger::of(&records);
         assert_eq!(ledger.standing(), LoopStanding::Completed, "{name}");
         assert!(ledger.open_attempts().is_empty() && ledger.uncommitted().is_none(), "{name}");
@@ -54,8 +53,8 @@ fn a_loop_that_an_earlier_version_completed_is_complete() {
 
 #[test]
 fn an_attempt_that_an_earlier_version_left_open_is_found() {
-    for (name, records) in journals("killed") {
-        let ledger = Ledger::of(&records);
+    for (name, text) in KILLED {
+        let ledger = Ledger::of(&records(name, text));
         assert!(ledger.is_under_way(), "{name}");
         let open = ledger.open_attempts();
         let found: Vec<_> = open.iter().map(|a| (a.key.id.as_str(), a.number)).collect();

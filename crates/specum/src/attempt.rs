@@ -364,8 +364,8 @@ impl Workspace {
         // Whoever was told to work on `no.1` means that task, although another
         // one may stand there by now; of several, the one that was told last.
         let open = ledger.open_attempts();
-        let told = open.into_iter().filter(|opened| opened.is_called(address));
-        if let Some(opened) = told.last() {
+        let told = open.into_iter().rev().find(|opened| opened.is_called(address));
+        if let Some(opened) = told {
             return Ok(opened);
         }
         let task =

@@ -122,10 +122,7 @@ fn remember(note: &Note) {
 pub(super) fn break_off_calls(workspace: &Workspace, note: &Note) -> Result<(), StoreError> {
     let ledger = workspace.store.ledger()?;
     let calls = ledger.calls_at_work();
-    for call in calls
-        .iter()
-        .filter(|call| !note.background.iter().any(|launched| *launched == call.tool_use_id))
-    {
+    for call in calls.iter().filter(|call| !note.background.contains(&call.tool_use_id)) {
         let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.clone());
         let entry = Entry::Returned { task, tool_use_id };
         workspace.store.lock()?.record_of(&call.attempt, entry)?;

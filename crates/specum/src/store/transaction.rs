@@ -62,12 +62,12 @@ impl Locked<'_> {
 
     /// Writes a record that changes no file.
     pub fn record(&self, entry: Entry) -> Result<(), StoreError> {
-        self.append(new_record(None, entry))
+        self.append(&new_record(None, entry))
     }
 
     /// The same for a record about an attempt.
     pub fn record_of(&self, attempt: &AttemptId, entry: Entry) -> Result<(), StoreError> {
-        self.append(new_record(Some(attempt), entry))
+        self.append(&new_record(Some(attempt), entry))
     }
 
     /// Writes a transaction.
@@ -102,7 +102,7 @@ impl Locked<'_> {
             });
         }
         failpoint::reached("before the journal");
-        self.append(Record { changes: Some(changes.clone()), ..record })?;
+        self.append(&Record { changes: Some(changes.clone()), ..record })?;
         failpoint::reached("after the journal");
         self.complete(&changes)?;
         failpoint::reached("after the transaction");
@@ -119,7 +119,7 @@ impl Locked<'_> {
         }
         // Not synced: if this record is lost, the changes are made once more, which
         // changes nothing.
-        self.append(new_record(None, Entry::Done))
+        self.append(&new_record(None, Entry::Done))
     }
 
     /// A verdict counts, with the state that it leads to. What only tells, or only
@@ -286,7 +286,7 @@ impl Locked<'_> {
 
     /// Adds a record to the journal. It is on the disk with the changes that it
     /// announces, or with the next ones.
-    fn append(&self, record: Record) -> Result<(), StoreError> {
+    fn append(&self, record: &Record) -> Result<(), StoreError> {
         let begins = matches!(&record.entry, Entry::Started { plan, .. } if !plan.is_empty());
         let (path, line) = (self.store.journal_path(), record.render());
         files::append_line(&path, &line, Durability::Fast)?;

@@ -33,7 +33,7 @@ fn opened(attempt: u64) -> Value {
 }
 
 /// An event about an attempt, with the fields of it.
-fn of(attempt: u64, event: &str, fields: Value) -> Value {
+fn of(attempt: u64, event: &str, fields: &Value) -> Value {
     let mut all = json!({"event": event, "id": format!("a{attempt}"), "attempt": attempt});
     for (name, value) in fields.as_object().unwrap() {
         all[name] = value.clone();
@@ -42,11 +42,11 @@ fn of(attempt: u64, event: &str, fields: Value) -> Value {
 }
 
 fn launched(attempt: u64, beside: bool) -> Value {
-    of(attempt, "launched", json!({"agent": "script", "beside": beside}))
+    of(attempt, "launched", &json!({"agent": "script", "beside": beside}))
 }
 
 fn failed(attempt: u64, changed: &[&str]) -> Value {
-    of(attempt, "failed", json!({"changed": changed, "reasons": []}))
+    of(attempt, "failed", &json!({"changed": changed, "reasons": []}))
 }
 
 fn id(text: &str) -> AttemptId {
@@ -73,11 +73,11 @@ fn an_attempt_is_open_until_its_verdict() {
     assert_eq!(open.open_attempt(&key("a")).map(|attempt| attempt.id), Some(id("a1")));
     assert_eq!(open.open_attempts().len(), 1);
     let ends = [
-        of(1, "passed", json!({})),
+        of(1, "passed", &json!({})),
         failed(1, &[]),
-        of(1, "set-aside", json!({"reasons": []})),
-        of(1, "waits", json!({"reasons": []})),
-        of(1, "cleared", json!({})),
+        of(1, "set-aside", &json!({"reasons": []})),
+        of(1, "waits", &json!({"reasons": []})),
+        of(1, "cleared", &json!({})),
         json!({"event": "cancelled"}),
         json!({"event": "completed", "tasks": 1}),
     ];
@@ -106,7 +106,7 @@ fn what_a_failed_attempt_has_left_is_its_tasks() {
 fn it_stays_so_when_a_later_attempt_in_a_worktree_comes_to_nothing() {
     let tree = [opened(1), failed(1, &["made"]), opened(2), launched(2, true)];
     let ends =
-        [failed(2, &[]), of(2, "set-aside", json!({"reasons": []})), of(2, "cleared", json!({}))];
+        [failed(2, &[]), of(2, "set-aside", &json!({"reasons": []})), of(2, "cleared", &json!({}))];
     for end in ends {
         assert!(!is_the_users(&[&tree[..], std::slice::from_ref(&end)].concat()), "{end}");
     }
@@ -114,7 +114,7 @@ fn it_stays_so_when_a_later_attempt_in_a_worktree_comes_to_nothing() {
 
 #[test]
 fn what_was_cleaned_up_and_comes_back_is_the_users() {
-    let cleared = of(2, "cleared", json!({}));
+    let cleared = of(2, "cleared", &json!({}));
     let tree = [opened(1), failed(1, &["made"]), opened(2), launched(2, false), cleared];
     assert!(is_the_users(&tree));
 }
@@ -123,22 +123,22 @@ fn what_was_cleaned_up_and_comes_back_is_the_users() {
 fn what_a_failed_attempt_has_left_stays_its_tasks_when_a_later_one_is_cleaned_up() {
     let mut second = opened(2);
     second["left_before"] = json!({"made": "1"});
-    let cleared = of(2, "cleared", json!({}));
+    let cleared = of(2, "cleared", &json!({}));
     let first = [opened(1), failed(1, &["made"])];
     assert!(!is_the_users(&[&first[..], &[second, launched(2, false), cleared]].concat()));
 }
 
 #[test]
 fn a_commit_ends_it_and_a_refused_one_does_not() {
-    let passed = of(1, "passed", json!({}));
+    let passed = of(1, "passed", &json!({}));
     assert!(!is_the_users(&[opened(1), passed, failed(1, &["made"])]));
-    let again = of(2, "passed", json!({}));
+    let again = of(2, "passed", &json!({}));
     assert!(is_the_users(&[opened(1), failed(1, &["made"]), opened(2), again]));
 }
 
 #[test]
 fn a_task_of_another_loop_is_the_same_only_with_the_same_title() {
-    let kept = of(1, "kept", json!({"reference": "r"}));
+    let kept = of(1, "kept", &json!({"reference": "r"}));
     let ended = ledger(&[opened(1), failed(1, &[]), kept, json!({"event": "cancelled"})]);
     assert!(ended.last_failure(&key("a")).is_some() && ended.kept(&key("a")) == Some("r"));
     assert!(ended.last_failure(&key("b")).is_none() && ended.kept(&key("b")).is_none());
@@ -146,7 +146,7 @@ fn a_task_of_another_loop_is_the_same_only_with_the_same_title() {
 
 #[test]
 fn a_pass_forgets_what_failed_before() {
-    let events = [opened(1), failed(1, &[]), opened(2), of(2, "passed", json!({}))];
+    let events = [opened(1), failed(1, &[]), opened(2), of(2, "passed", &json!({}))];
     assert!(ledger(&events[..2]).last_failure(&key("a")).is_some());
     assert!(ledger(&events).last_failure(&key("a")).is_none());
 }
@@ -156,7 +156,7 @@ fn an_agent_without_a_verdict_is_unsettled_until_a_run_cleans_up() {
     let tree = [opened(1), launched(1, false)];
     let place = |events: &[Value]| ledger(events).unsettled().first().map(|(_, place)| *place);
     assert_eq!(place(&tree), Some(LaunchPlace::InTree));
-    let ready = of(1, "ready", json!({"result": "done", "commit": "c"}));
+    let ready = of(1, "ready", &json!({"result": "done", "commit": "c"}));
     let run = json!({"event": "run-started", "agents": []});
     for end in [ready.clone(), failed(1, &[]), opened(2), run] {
         assert_eq!(place(&[&tree[..], std::slice::from_ref(&end)].concat()), None, "{end}");
@@ -169,7 +169,7 @@ fn an_agent_without_a_verdict_is_unsettled_until_a_run_cleans_up() {
 fn a_start_is_charged_once() {
     let tree = [opened(1), launched(1, false)];
     assert_eq!(ledger(&tree).uncharged().len(), 1);
-    let charged = of(1, "charged", json!({"agent": "script", "millis": 1}));
+    let charged = of(1, "charged", &json!({"agent": "script", "millis": 1}));
     assert!(ledger(&[&tree[..], &[charged]].concat()).uncharged().is_empty());
     // Another loop pays its own bills.
     assert!(ledger(&[&tree[..], &[json!({"event": "cancelled"})]].concat()).uncharged().is_empty());
@@ -177,11 +177,11 @@ fn a_start_is_charged_once() {
 
 #[test]
 fn what_is_being_integrated_is_found_until_it_is_decided() {
-    let events = [opened(1), of(1, "integrating", json!({"paths": ["f"]}))];
+    let events = [opened(1), of(1, "integrating", &json!({"paths": ["f"]}))];
     let found = |events: &[Value]| ledger(events).half_integrated().map(|(a, _)| a.id.clone());
     assert_eq!(found(&events), Some(id("a1")));
     let run = json!({"event": "run-started", "agents": []});
-    for end in [of(1, "taken-out", json!({})), of(1, "passed", json!({})), run] {
+    for end in [of(1, "taken-out", &json!({})), of(1, "passed", &json!({})), run] {
         let decided = ledger(&[&events[..], std::slice::from_ref(&end)].concat());
         assert!(decided.half_integrated().is_none(), "{end}");
     }
@@ -189,7 +189,7 @@ fn what_is_being_integrated_is_found_until_it_is_decided() {
 
 #[test]
 fn finding_2_10_what_a_complete_loop_has_passed_is_not_looked_at_again() {
-    let passed = |n| of(n, "passed", json!({"to_commit": true, "changed": ["f"]}));
+    let passed = |n| of(n, "passed", &json!({"to_commit": true, "changed": ["f"]}));
     let mut events = vec![opened(1), passed(1)];
     let found = |events: &[Value]| ledger(events).uncommitted().map(|passed| passed.attempt.id);
     assert_eq!(found(&events), Some(id("a1")));
@@ -197,19 +197,19 @@ fn finding_2_10_what_a_complete_loop_has_passed_is_not_looked_at_again() {
     assert_eq!(found(&events), None);
     events.extend([opened(2), passed(2)]);
     assert_eq!(found(&events), Some(id("a2")));
-    events.push(of(2, "committed", json!({"commit": "abc"})));
+    events.push(of(2, "committed", &json!({"commit": "abc"})));
     assert_eq!(found(&events), None);
     assert_eq!(ledger(&events).commit_of("1.1"), Some("abc"));
 }
 
 #[test]
 fn a_report_counts_until_its_executor_is_sent_back_or_replaced() {
-    let call = |n: u64| of(1, "delegated", json!({"tool_use_id": format!("t{n}")}));
-    let report = of(1, "reported", json!({"result": "done"}));
+    let call = |n: u64| of(1, "delegated", &json!({"tool_use_id": format!("t{n}")}));
+    let report = of(1, "reported", &json!({"result": "done"}));
     let events = [opened(1), call(1), report];
     assert_eq!(ledger(&events).reported(&id("a1")), Some("done"));
     assert!(ledger(&events).calls_at_work().is_empty());
-    for end in [of(1, "sent-back", json!({"reasons": []})), call(2)] {
+    for end in [of(1, "sent-back", &json!({"reasons": []})), call(2)] {
         let after = ledger(&[&events[..], std::slice::from_ref(&end)].concat());
         assert_eq!(after.reported(&id("a1")), None, "{end}");
         assert_eq!(after.calls_at_work().len(), 1, "{end}");
@@ -220,7 +220,7 @@ fn a_report_counts_until_its_executor_is_sent_back_or_replaced() {
 
 #[test]
 fn a_person_who_lets_the_loop_go_on_gives_calls_another_round() {
-    let call = of(1, "delegated", json!({"tool_use_id": "t1"}));
+    let call = of(1, "delegated", &json!({"tool_use_id": "t1"}));
     let events = [opened(1), call.clone(), call];
     assert_eq!(ledger(&events).delegations(&id("a1")), 2);
     let resumed = ledger(&[&events[..], &[json!({"event": "resumed"})]].concat());
@@ -252,7 +252,7 @@ fn records_of_format_1_mean_the_newest_attempt_at_their_task() {
         event["v"] = json!(1);
         event
     };
-    let passed = of(2, "passed", json!({"to_commit": true}));
+    let passed = of(2, "passed", &json!({"to_commit": true}));
     let events = [opened(1), failed(1, &[]), opened(2), launched(2, false), passed];
     let old = ledger(&events.map(without_ids));
     assert_eq!(old.uncommitted().map(|passed| passed.attempt.number), Some(2));
@@ -263,8 +263,8 @@ fn records_of_format_1_mean_the_newest_attempt_at_their_task() {
 fn a_record_about_an_attempt_nobody_opened_changes_nothing() {
     let strange = ledger(&[
         launched(7, false),
-        of(7, "passed", json!({"to_commit": true})),
-        of(7, "integrating", json!({"paths": ["f"]})),
+        of(7, "passed", &json!({"to_commit": true})),
+        of(7, "integrating", &json!({"paths": ["f"]})),
     ]);
     assert!(strange.uncommitted().is_none() && strange.half_integrated().is_none());
     assert!(strange.unsettled().is_empty() && strange.open_attempts().is_empty());
