@@ -71,7 +71,7 @@ struct Play<'s> {
 }
 
 /// How long a run may take to end when it is told to.
-const LONGEST_STOP: Duration = Duration::from_secs(30);
+const LONGEST_STOP: Duration = Duration::from_secs(60);
 
 /// More starts than any story has faults, and questions for a person.
 const MOST_STARTS: usize = 50;

@@ -158,7 +158,12 @@ async fn answer(State(service): State<Arc<Service>>, uri: Uri, body: Bytes) -> R
         Api::Chat => uri.path().ends_with("/chat/completions"),
     };
     if !asks_the_model {
-        return "{}".into_response();
+        // Gemini CLI asks beside the conversation whether it goes round in circles,
+        // and asks for minutes if it gets no answer.
+        let is_aside =
+            matches!(service.api, Api::Gemini) && uri.path().ends_with(":generateContent");
+        let body = if is_aside { gemini::no_loop() } else { "{}".into() };
+        return ([(header::CONTENT_TYPE, "application/json")], body).into_response();
     }
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let told = match service.api {

@@ -19,6 +19,15 @@ pub(super) fn told(body: &Value) -> Told {
     }
 }
 
+/// The answer to the host's own question whether the conversation makes progress.
+pub(super) fn no_loop() -> String {
+    let says = json!({
+        "unproductive_state_analysis": "each command is another one",
+        "unproductive_state_confidence": 0.0,
+    });
+    response(&json!({"text": says.to_string()})).to_string()
+}
+
 pub(super) fn events(turn: &Turn) -> String {
     let part = match turn {
         Turn::Say(text) => json!({"text": text}),
@@ -26,9 +35,12 @@ pub(super) fn events(turn: &Turn) -> String {
             "name": "run_shell_command", "args": {"command": command, "description": "the task"},
         }}),
     };
-    let event = json!({
+    format!("data: {}\n\n", response(&part))
+}
+
+fn response(part: &Value) -> Value {
+    json!({
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
-    });
-    format!("data: {event}\n\n")
+    })
 }
