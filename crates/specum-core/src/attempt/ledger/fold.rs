@@ -246,7 +246,10 @@ impl Ledger {
         let is_told = is_verdict || matches!(record.entry, Entry::SetAside { .. });
         if is_told {
             self.untold.retain(|known| known.entry.task().is_none_or(|known| known.id != task.id));
-            self.untold.push(record.clone());
+            // Without the state that it wrote, which is most of a record: a run tells no
+            // coordinator, and its verdicts are all kept.
+            let (id, entry) = (record.id.clone(), record.entry.clone());
+            self.untold.push(Record { id, ..Record::new(record.at.as_str(), entry) });
         }
         if matches!(record.entry, Entry::Committed { .. } | Entry::Failed { .. }) {
             let attempts = &self.attempts;
