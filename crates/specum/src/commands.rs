@@ -1,7 +1,7 @@
 //! Answers to a person: one file for each verb.
 //!
 //! The doc comment of an `Args` struct is the verb's help. A verb parses its
-//! arguments, calls [`crate::ops`], and shows the answer as text or, with `--json`,
+//! arguments, calls [`specum_engine::ops`], and shows the answer as text or, with `--json`,
 //! as it is. What a failure means for the exit code is decided in
 //! [`crate::exit`].
 
@@ -38,11 +38,11 @@ use thiserror::Error;
 
 use crate::exit::Exit;
 use crate::hook;
-use crate::ops::{Caller, ErrorKind, OpError};
-use crate::person::Door;
-use crate::process;
 use crate::report::{json, sanitize};
-use crate::session::{self, Pending};
+use specum_engine::ops::{Caller, ErrorKind, OpError};
+use specum_engine::person::Door;
+use specum_engine::process;
+use specum_engine::session::{self, Pending};
 
 /// Runs a written plan to its end
 ///

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::ops::ErrorKind;
+use specum_engine::ops::ErrorKind;
+use specum_engine::process;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +30,7 @@ impl Exit {
     /// Ctrl-C, for when the signal is not known.
     pub const INTERRUPTED: Exit = Exit::Signal(2);
 
-    /// The number that a script sees. For a signal it is what a shell reports of a
-    /// program that the signal has killed: 130 for Ctrl-C, 143 for SIGTERM, 129 for
-    /// SIGHUP.
+    /// The number that a script sees.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -41,7 +40,7 @@ impl Exit {
             Exit::Unusable => 4,
             Exit::Busy => 5,
             Exit::Stopped => 6,
-            Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(130),
+            Exit::Signal(signal) => process::code_of_signal(signal),
         }
     }
 }

@@ -22,7 +22,7 @@ use specum_core::completion;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::{Host, Input};
 use specum_core::journal::Entry;
-use specum_core::machine::{self, Event};
+use specum_core::machine;
 use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, SpecName};
@@ -30,18 +30,18 @@ use specum_core::state::State;
 use specum_core::stop::{self, Decision, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskText};
 
-use crate::attempt::{review, take_back};
-use crate::claude_config;
-use crate::clock;
 use crate::exit::Exit;
-use crate::files;
-use crate::git::Git;
-use crate::ops::noted_spec;
-use crate::owner;
-use crate::process;
-use crate::project::{Project, Spec, SpecError};
-use crate::session::{self, Note};
-use crate::store::Store;
+use specum_engine::attempt::release_session;
+use specum_engine::claude_config;
+use specum_engine::clock;
+use specum_engine::files;
+use specum_engine::git::Git;
+use specum_engine::ops::noted_spec;
+use specum_engine::owner;
+use specum_engine::process;
+use specum_engine::project::{Project, Spec, SpecError};
+use specum_engine::session::{self, Note};
+use specum_engine::store::Store;
 
 /// The events that are answered.
 pub const EVENTS: [&str; 9] = [
@@ -505,25 +505,8 @@ fn release(store: &Store, session_id: &str, cleared: bool) {
         log(&error.to_string());
     }
     if in_state.is_some_and(|owner| owner.is_session(session_id)) {
-        release_in_state(store, session_id);
-    }
-}
-
-fn release_in_state(store: &Store, session_id: &str) {
-    let release = || -> Result<(), crate::store::StoreError> {
-        let locked = store.lock()?;
-        // From now on a tick is a person's; what stands unproved is nobody's.
-        let mut reviewed = review(store, &locked, locked.read()?)?;
-        take_back(&locked, &mut reviewed)?;
-        let Some(state) = &reviewed.view.state else { return Ok(()) };
-        // Somebody else may have taken it since.
-        if !state.owner.as_ref().is_some_and(|owner| owner.is_session(session_id)) {
-            return Ok(());
+        if let Err(error) = release_session(store, session_id) {
+            log(&error.to_string());
         }
-        let step = machine::step(state, &reviewed.view.file(), Event::Release { millis: 0 });
-        locked.write_step(Entry::Released { session: session_id.to_owned() }, &step)
-    };
-    if let Err(error) = release() {
-        log(&error.to_string());
     }
 }

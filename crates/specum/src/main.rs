@@ -6,10 +6,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
-    if first.as_ref().is_some_and(|first| first == specum::process::LAUNCH) {
-        return specum::process::launch(args);
+    if first.as_ref().is_some_and(|first| first == specum_engine::process::LAUNCH) {
+        return specum_engine::process::launch(args);
     }
-    specum::process::be_the_launcher();
+    specum_engine::process::be_the_launcher();
     if first.is_some_and(|first| first == "hook")
         && let Some(event) = args.next()
         && event != "--help"

@@ -16,12 +16,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use serde_json::Value;
 
-use crate::files::{self, FileError};
-use crate::process;
-use crate::session;
-
-/// The name of the plugin and of the marketplace it is in.
-pub(crate) const PLUGIN: &str = "ralph-specum@specum";
+use specum_engine::files::{self, FileError};
+use specum_engine::process;
+use specum_engine::session;
 
 macro_rules! embedded {
     ($($path:literal),* $(,)?) => {

@@ -1,5 +1,5 @@
 use super::{Answered, answer};
-use crate::ops::{self, AcceptedChange, Caller};
+use specum_engine::ops::{self, AcceptedChange, Caller};
 
 /// Agree to a change of the plan that was made while a task was being worked on
 ///

@@ -3,8 +3,8 @@
 
 use super::{Answered, print};
 use crate::exit::Exit;
-use crate::ops::Advice;
 use crate::report::sanitize;
+use specum_engine::ops::Advice;
 
 const EXAMPLE: &str = "
 Such as:

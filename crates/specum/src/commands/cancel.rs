@@ -1,6 +1,6 @@
 use super::{Answered, answer};
-use crate::ops::{self, Caller, Cancel, LoopFile};
-use crate::ralph_loop::LOOP_FILE;
+use specum_engine::ops::{self, Caller, Cancel, LoopFile};
+use specum_engine::ralph_loop::LOOP_FILE;
 
 /// End the loop and delete its state; keep the plan and its story
 ///

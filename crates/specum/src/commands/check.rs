@@ -1,6 +1,6 @@
 use super::{Answered, print, print_json};
 use crate::exit::Exit;
-use crate::ops::{self, Caller, Severity};
+use specum_engine::ops::{self, Caller, Severity};
 
 /// Look for mistakes in a tasks.md
 ///

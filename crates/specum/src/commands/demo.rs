@@ -8,14 +8,14 @@ use specum_core::machine::Start;
 use specum_core::run::Patience;
 
 use super::{Answered, print};
-use crate::attempt::Workspace;
 use crate::exit::Exit;
-use crate::git::Git;
-use crate::ops::{self, OpError};
-use crate::process;
-use crate::project::Project;
 use crate::report;
-use crate::runner::{self, Options, RunError};
+use specum_engine::attempt::Workspace;
+use specum_engine::git::Git;
+use specum_engine::ops::{self, OpError};
+use specum_engine::process;
+use specum_engine::project::Project;
+use specum_engine::runner::{self, Options, RunError};
 
 /// Work a small sample plan, without any agent or account
 ///

@@ -1,6 +1,7 @@
 use super::{Answered, advice, print, print_json};
 use crate::exit::Exit;
-use crate::ops::{self, Caller, Grade};
+use crate::plugin;
+use specum_engine::ops::{self, Caller, Grade};
 
 /// Look at everything specum needs and say what to do next
 ///
@@ -20,7 +21,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
-    let doctor = ops::doctor(caller, args.repair)?;
+    let doctor = ops::doctor(caller, args.repair, plugin::is_in_gemini)?;
     let exit = if doctor.good { Exit::Done } else { Exit::Failed };
     if args.json {
         return print_json(&doctor, exit);

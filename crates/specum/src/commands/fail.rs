@@ -1,6 +1,6 @@
 use super::{Answered, finish, next, print_json};
 use crate::exit::Exit;
-use crate::ops::{self, Caller, OpError};
+use specum_engine::ops::{self, Caller, OpError};
 
 /// Record that an attempt at a task failed, without running its check
 ///

@@ -2,10 +2,10 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use super::{Answered, Failure, answer, next, print, print_json};
-use crate::attempt;
 use crate::exit::Exit;
-use crate::files::FileError;
-use crate::ops::{self, Caller, Finish, OpError, Verdict};
+use specum_engine::attempt;
+use specum_engine::files::FileError;
+use specum_engine::ops::{self, Caller, Finish, OpError, Verdict};
 
 /// Judge the result of a task: verify, tick, commit, go on
 ///

@@ -2,10 +2,10 @@ use specum_core::prompt::{self, SpecName};
 use specum_core::state::Driver;
 
 use super::{Answered, next, print, print_json};
-use crate::attempt::Workspace;
 use crate::exit::Exit;
-use crate::ops::{self, Caller, StartRequest};
-use crate::session;
+use specum_engine::attempt::Workspace;
+use specum_engine::ops::{self, Caller, StartRequest};
+use specum_engine::session;
 
 /// Start working the tasks of a spec, or go on with them
 ///

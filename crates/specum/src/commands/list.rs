@@ -1,6 +1,6 @@
 use super::{Answered, print, print_json};
 use crate::exit::Exit;
-use crate::ops::{self, Caller};
+use specum_engine::ops::{self, Caller};
 
 /// List the specs of this project
 #[derive(Debug, clap::Args)]

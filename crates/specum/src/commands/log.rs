@@ -8,8 +8,8 @@ use specum_core::summary::Summary;
 
 use super::{Answered, Failure, print, print_report};
 use crate::exit::Exit;
-use crate::ops::{self, Caller, Log};
 use crate::report::{Layout, json, summary, timeline};
+use specum_engine::ops::{self, Caller, Log};
 
 /// Show what happened: the story of a spec, or of one task
 ///

@@ -5,8 +5,8 @@ use clap_mangen::Man;
 
 use super::{Answered, print};
 use crate::exit::Exit;
-use crate::files::{self, FileError};
-use crate::ops::OpError;
+use specum_engine::files::{self, FileError};
+use specum_engine::ops::OpError;
 
 /// Write the man pages into a folder
 ///

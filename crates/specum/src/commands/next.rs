@@ -1,10 +1,10 @@
 use specum_core::hook::Host;
 
 use super::{Answered, Failure, print, print_json};
-use crate::attempt::Workspace;
 use crate::exit::Exit;
-use crate::ops::{self, Caller, DueTask, DueWork, LoopFile};
-use crate::session;
+use specum_engine::attempt::Workspace;
+use specum_engine::ops::{self, Caller, DueTask, DueWork, LoopFile};
+use specum_engine::session;
 
 /// Open the next task, or group of tasks, and print a brief for each executor
 ///

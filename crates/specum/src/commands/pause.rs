@@ -1,6 +1,6 @@
 use super::{Answered, answer};
-use crate::ops::{self, Caller};
-use crate::session;
+use specum_engine::ops::{self, Caller};
+use specum_engine::session;
 
 /// Let the loop wait
 ///

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Answered, answer, complain, print, print_json};
-use crate::claude_config;
 use crate::exit::Exit;
-use crate::ops::Caller;
 use crate::plugin::{self, Host, Scope};
-use crate::process;
+use specum_engine::claude_config;
+use specum_engine::ops::Caller;
+use specum_engine::process;
 
 /// Put specum's hooks and commands into Claude Code, Codex or Gemini CLI
 #[derive(Debug, clap::Args)]

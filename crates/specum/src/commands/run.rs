@@ -11,13 +11,13 @@ use specum_core::tasks::Task;
 use specum_core::verify::CheckTime;
 
 use super::{Answered, print, print_json};
-use crate::attempt::{AttemptError, Workspace};
 use crate::exit::Exit;
-use crate::ops::{self, Caller, CheckCommand, DryRun, DryTask, DryUnit, OpError, UnitKind};
-use crate::person;
-use crate::process::{self, find_program};
 use crate::report;
-use crate::runner::{self, Options, RunError};
+use specum_engine::attempt::{AttemptError, Workspace};
+use specum_engine::ops::{self, Caller, CheckCommand, DryRun, DryTask, DryUnit, OpError, UnitKind};
+use specum_engine::person;
+use specum_engine::process::{self, find_program};
+use specum_engine::runner::{self, Options, RunError};
 
 /// How long an agent may take unless a person says otherwise.
 const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };

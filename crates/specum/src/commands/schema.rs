@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, json_schema};
 use super::plugin::{PluginChange, PluginPath};
 use super::{Answered, FailureJson, print_json};
 use crate::exit::Exit;
-use crate::ops;
+use specum_engine::ops;
 
 /// Print the JSON schema of what a command prints with --json
 ///

@@ -4,8 +4,8 @@ use specum_core::summary::Spent;
 use specum_core::tasks::short_title;
 
 use super::{Answered, answer};
-use crate::ops::{self, Caller, Status, StatusDriver};
 use crate::report::{numbers, sanitize, timeline};
+use specum_engine::ops::{self, Caller, Status, StatusDriver};
 
 /// Show where a spec stands
 #[derive(Debug, clap::Args)]

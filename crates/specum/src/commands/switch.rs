@@ -1,5 +1,5 @@
 use super::{Answered, answer};
-use crate::ops::{self, Caller};
+use specum_engine::ops::{self, Caller};
 
 /// Make a spec the active one
 #[derive(Debug, clap::Args)]

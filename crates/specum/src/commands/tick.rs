@@ -1,5 +1,5 @@
 use super::{Answered, answer};
-use crate::ops::{self, Caller};
+use specum_engine::ops::{self, Caller};
 
 /// Say that a task is done, without a check
 ///

@@ -20,12 +20,12 @@ use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{Lookup, log, lookup};
-use crate::attempt::{AttemptError, By, Judgement, NextWork, Workspace};
-use crate::files;
-use crate::ops::OpError;
-use crate::owner;
-use crate::project::{Project, Spec};
-use crate::session::Note;
+use specum_engine::attempt::{AttemptError, By, Judgement, NextWork, Workspace};
+use specum_engine::files;
+use specum_engine::ops::OpError;
+use specum_engine::owner;
+use specum_engine::project::{Project, Spec};
+use specum_engine::session::Note;
 
 /// How often one attempt may be given out without a verdict before somebody
 /// has to look.

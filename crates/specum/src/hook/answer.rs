@@ -16,9 +16,9 @@ use specum_core::machine;
 
 use super::agent::{is_agent_call, with_news};
 use super::{Lookup, log, lookup};
-use crate::attempt::{Workspace, told};
-use crate::ops::{self, OpError};
-use crate::session::Note;
+use specum_engine::attempt::{Workspace, told};
+use specum_engine::ops::{self, OpError};
+use specum_engine::session::Note;
 
 /// What is said about a call that has ended.
 #[derive(Default)]

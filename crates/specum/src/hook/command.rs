@@ -9,13 +9,13 @@ use std::path::Path;
 use specum_core::hook::{HookOutput, Input, split_arguments};
 
 use super::log;
-use crate::attempt::{AttemptError, Workspace};
 use crate::commands;
-use crate::ops::{noted_spec, settings_problems};
-use crate::process;
-use crate::project::{Project, Spec};
-use crate::session::Pending;
-use crate::store::Store;
+use specum_engine::attempt::{AttemptError, Workspace};
+use specum_engine::ops::{noted_spec, settings_problems};
+use specum_engine::process;
+use specum_engine::project::{Project, Spec};
+use specum_engine::session::Pending;
+use specum_engine::store::Store;
 
 /// What a command of ours is called in the host.
 const PREFIX: &str = "ralph-specum:";

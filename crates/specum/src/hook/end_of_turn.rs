@@ -20,13 +20,13 @@ use specum_core::stop::Stake;
 use specum_core::verify::Role;
 
 use super::{answer, decided, is_ours, log, stake};
-use crate::attempt::{By, Workspace};
-use crate::ops::{self, DueWork, OpError};
-use crate::owner;
-use crate::process;
-use crate::project::{Project, Spec};
-use crate::session::{Note, Turn};
-use crate::store::Store;
+use specum_engine::attempt::{By, Workspace};
+use specum_engine::ops::{self, DueWork, OpError};
+use specum_engine::owner;
+use specum_engine::process;
+use specum_engine::project::{Project, Spec};
+use specum_engine::session::{Note, Turn};
+use specum_engine::store::Store;
 
 /// What Gemini CLI sends when nothing was said in the turn.
 const NO_WORDS: &str = "[no response text]";

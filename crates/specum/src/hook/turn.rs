@@ -14,13 +14,13 @@ use specum_core::owner::{Asker, Holder};
 use super::agent::with_news;
 use super::answer::{called, ended};
 use super::log;
-use crate::attempt::Workspace;
 use crate::commands;
-use crate::ops::noted_spec;
-use crate::owner;
-use crate::process;
-use crate::session::{self, Note, Turn};
-use crate::store::StoreError;
+use specum_engine::attempt::Workspace;
+use specum_engine::ops::noted_spec;
+use specum_engine::owner;
+use specum_engine::process;
+use specum_engine::session::{self, Note, Turn};
+use specum_engine::store::StoreError;
 
 /// How the host tells that something in the background has ended.
 const NOTIFICATION: &str = "<task-notification>";

@@ -10,10 +10,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::{Host, PLUGIN, Scope, directory, place, program_of, remove};
-use crate::claude_config;
-use crate::codex_config::{self, HOW_TO_TRUST, Trust};
-use crate::process::{self, Bounds, Terminal, WhenInterrupted};
+use super::{Host, Scope, directory, place, program_of, remove};
+use specum_engine::claude_config::{self, PLUGIN};
+use specum_engine::codex_config::{self, HOW_TO_TRUST, Trust};
+use specum_engine::process::{self, Bounds, Terminal, WhenInterrupted};
 
 /// Far beyond what a host takes for it.
 const BOUNDS: Bounds = Bounds {

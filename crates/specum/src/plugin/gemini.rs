@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::jsonc::{Document, field};
 use super::{Scope, remove_if_empty};
-use crate::files::{self, FileError};
+use specum_engine::files::{self, FileError};
 
 /// The longest settings worth reading.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;

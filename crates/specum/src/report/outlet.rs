@@ -19,7 +19,8 @@ use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
 use super::Reporter;
-use crate::clock;
+use specum_engine::clock;
+use specum_engine::runner::Listener;
 
 /// How much may wait before agents are held up.
 const BEHIND: usize = 500;
@@ -40,7 +41,7 @@ const SLOW: Duration = Duration::from_millis(50);
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 
 /// To whom a run tells what happens. It never fails and never waits: a run goes
-/// on although nobody listens. LoopFileFate, it waits until all is written, as long as
+/// on although nobody listens. Dropped, it waits until all is written, as long as
 /// somebody reads.
 pub struct Outlet(Arc<Shared>);
 
@@ -91,13 +92,19 @@ impl Outlet {
         Ok(Outlet(shared))
     }
 
-    /// Something happened.
-    pub fn event(&self, event: RunEvent) {
+    /// The run has ended, and this is what became of the loop.
+    pub fn summary(&self, spec: &str, summary: Summary) {
+        self.0.lock().push(Item::Summary(spec.to_owned(), Box::new(summary)));
+        self.0.changed.notify_all();
+    }
+}
+
+impl Listener for Outlet {
+    fn event(&self, event: RunEvent) {
         self.0.event(event);
     }
 
-    /// An agent said all this.
-    pub fn said(&self, task: TaskKey, signs: Vec<Sign>) {
+    fn said(&self, task: TaskKey, signs: Vec<Sign>) {
         let mut line = self.0.lock();
         if line.length >= FULL {
             line.left_out += signs.len() as u64;
@@ -111,27 +118,18 @@ impl Outlet {
         }
     }
 
-    /// A way to tell it for those who know of no outlet.
-    pub fn teller(&self) -> impl Fn(RunEvent) + Send + 'static {
+    fn teller(&self) -> Box<dyn Fn(String) + Send> {
         let shared = Arc::clone(&self.0);
-        move |event| shared.event(event)
+        Box::new(move |text| shared.event(RunEvent::Warning { text }))
     }
 
-    /// Time has passed; to be called about ten times a second.
-    pub fn tick(&self) {
+    fn tick(&self) {
         self.0.lock().tick = true;
         self.0.changed.notify_all();
     }
 
-    /// The run has ended, and this is what became of the loop.
-    pub fn summary(&self, spec: &str, summary: Summary) {
-        self.0.lock().push(Item::Summary(spec.to_owned(), Box::new(summary)));
-        self.0.changed.notify_all();
-    }
-
-    /// Waits for a reader that is behind, if it moves at all. For those who have
-    /// nothing to do but to tell, and never for whoever listens to signals.
-    pub fn keep_pace(&self) {
+    /// Waits for a reader that is behind, if it moves at all.
+    fn keep_pace(&self) {
         let is_slow = |line: &mut Line| {
             line.length >= BEHIND && !line.ended && line.written.elapsed() < STANDSTILL
         };

@@ -16,7 +16,7 @@ use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummar
 use self::table::{Column, Table};
 use super::layout::{Layout, Part, Tone, columns, fit, pad};
 use super::{numbers, sanitize, timeline};
-use crate::attempt;
+use specum_engine::attempt;
 
 /// How many names a list shows before it says how many more there are.
 const LISTED: usize = 12;

@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
-use specum::project::Project;
-use specum::store::Store;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::machine::{self, Event};
 use specum_core::tasks::{TaskEdit, TaskKey};
+use specum_engine::project::Project;
+use specum_engine::store::Store;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();

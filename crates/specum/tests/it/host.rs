@@ -101,6 +101,12 @@ pub(crate) struct Claude {
     version: String,
 }
 
+impl Claude {
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+}
+
 impl Deref for Claude {
     type Target = Path;
 

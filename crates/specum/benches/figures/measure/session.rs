@@ -7,7 +7,7 @@ use serde_json::json;
 use super::row::{Row, size};
 use super::sample::Ratio;
 use super::{Bench, Figures, plan, tell};
-use crate::host::{self, ClaudeRun, Outcome};
+use crate::host::{self, Claude, ClaudeRun, Outcome};
 use crate::model::{Model, Reply, Request};
 use crate::world::World;
 
@@ -17,7 +17,9 @@ pub(super) fn measure(bench: &Bench) -> Figures {
         return Figures { skipped, ..Figures::default() };
     };
     let mut rows = stopping(bench, &program, bench.pick(300, 2));
-    rows.extend(delegating(bench, &program, bench.pick(60, 2)));
+    for claude in host::claudes() {
+        rows.extend(delegating(bench, &claude, bench.pick(60, 2)));
+    }
     rows.into()
 }
 
@@ -60,34 +62,37 @@ fn stopping(bench: &Bench, program: &Path, tasks: usize) -> Vec<Row> {
 }
 
 /// A coordinator that calls an executor for each task.
-fn delegating(bench: &Bench, program: &Path, tasks: usize) -> Vec<Row> {
-    tell(&format!("a session of {tasks} tasks that delegates"));
+fn delegating(bench: &Bench, claude: &Claude, tasks: usize) -> Vec<Row> {
+    let version = claude.version();
+    tell(&format!("a session of {tasks} tasks that delegates, Claude Code {version}"));
     let world = project(tasks);
     let model = Model::start(|request| {
         if request.is_subagent() { Reply::text("TASK_COMPLETE") } else { coordinate(request) }
     });
-    session(bench, program, &model, &world, "/ralph-specum:implement", Plugin::There);
+    session(bench, claude, &model, &world, "/ralph-specum:implement", Plugin::There);
     assert_eq!(done(&world), tasks, "the loop ended too early");
     let requests = model.requests();
     let (executors, coordinator): (Vec<&Request>, Vec<&Request>) =
         requests.iter().partition(|request| request.is_subagent());
-    let bytes: usize = coordinator.iter().map(|request| told(request).len()).sum();
+    let texts: Vec<String> = coordinator.iter().map(|request| told(request)).collect();
+    let bytes: usize = texts.iter().map(String::len).sum();
+    let own: usize = texts.iter().map(|text| without_frame(text).len()).sum();
     let plan = plan(tasks, 0).len() as f64;
     let asked = |name: &str, requests: usize| {
         let ratio = Ratio::of(requests as f64, tasks as f64);
-        let name = format!("requests of {name}, {tasks} tasks");
+        let name = format!("requests of {name}, {tasks} tasks, Claude Code {version}");
         Row::new(name, requests.to_string(), format!("one for each task: {tasks}"), ratio)
+    };
+    let read = |name: &str, bytes: usize| {
+        let known = format!("tasks.md, once: {}", size(plan));
+        Row::new(name, size(bytes as f64), known, Ratio::of(bytes as f64, plan))
     };
     vec![
         asked("a coordinator", coordinator.len()).headline(),
         asked("its executors", executors.len()),
-        Row::new(
-            format!("what a coordinator is given to read, {tasks} tasks"),
-            size(bytes as f64),
-            format!("tasks.md, once: {}", size(plan)),
-            Ratio::of(bytes as f64, plan),
-        )
-        .headline(),
+        read(&format!("what a coordinator is given to read, Claude Code {version}"), bytes)
+            .headline(),
+        read("of it without the host's frame around each result", own),
     ]
 }
 
@@ -134,6 +139,16 @@ fn told(request: &Request) -> String {
         return request.last_user_text();
     }
     results.into_iter().map(|result| result.text).collect()
+}
+
+/// A result without what the host says around it: newer releases open it with a
+/// warning, and all of them end it with the sub-agent's id and use.
+fn without_frame(text: &str) -> &str {
+    let text = match text.split_once('\n') {
+        Some((frame, text)) if frame.starts_with("[Subagent hand-back]") => text,
+        _ => text,
+    };
+    text.split_once("\nagentId: ").map_or(text, |(text, _)| text)
 }
 
 fn coordinate(request: &Request) -> Reply {

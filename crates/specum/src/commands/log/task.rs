@@ -8,11 +8,11 @@ use std::thread;
 use specum_core::summary::{Attempt, AttemptResult, TaskSummary};
 
 use super::{Args, Failure, LOOK, end, print, print_report, show};
-use crate::files::{self, FileError};
-use crate::ops::{Log, OpError};
 use crate::report::layout::{Part, Tone, fit};
 use crate::report::sanitize::{self, Sanitizer};
 use crate::report::{Layout, numbers, summary};
+use specum_engine::files::{self, FileError};
+use specum_engine::ops::{Log, OpError};
 
 /// How much of a log is shown: its end. `--raw` prints the whole.
 const SHOWN: u64 = 256 * 1024;

@@ -1,5 +1,5 @@
 //! The files of a spec, in memory, and how they are written: the order of
-//! `specum::store`, with a machine that can die before every single write.
+//! `specum_engine::store`, with a machine that can die before every single write.
 
 use std::convert::Infallible;
 

@@ -1,9 +1,8 @@
 //! The plan as it stands against the plan on record, before anything is decided:
-//! the steps of `specum::attempt`, held against what is true.
+//! the steps of `specum_engine::attempt`, held against what is true.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use specum::attempt;
 use specum_core::guard::Memory;
 use specum_core::journal::{self, Changes, Entry, StateChange};
 use specum_core::machine::{self, Event};
@@ -11,6 +10,7 @@ use specum_core::owner::{Asker, Holder};
 use specum_core::plan_record::{Change, Lines, OnRecord, PlanRecord, Review};
 use specum_core::state::State;
 use specum_core::tasks::{TaskEdit, TaskFile, TaskKey};
+use specum_engine::attempt;
 
 use super::disk;
 use super::plan::{Proof, soul_of};

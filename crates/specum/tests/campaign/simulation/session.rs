@@ -1,7 +1,6 @@
 //! A session of a host: its coordinator asks what is due, calls executors, and
 //! wants to stop. The Stop hook sends it back or lets it go.
 
-use specum::attempt;
 use specum_core::attempt::Attempt;
 use specum_core::guard::{self, Memory};
 use specum_core::hook::{HookOutput, Input};
@@ -14,6 +13,7 @@ use specum_core::prompt::SpecName;
 use specum_core::state::State;
 use specum_core::stop::{self, Scene, Stake};
 use specum_core::tasks::{TaskEdit, TaskFile};
+use specum_engine::attempt;
 
 use super::agents::Act;
 use super::plan::soul_of;

@@ -1,7 +1,6 @@
 //! What both doors do with an attempt: open it, judge it, commit it. The steps
-//! are those of `specum::attempt`, on simulated files.
+//! are those of `specum_engine::attempt`, on simulated files.
 
-use specum::attempt;
 use specum_core::attempt::Attempt;
 use specum_core::journal::{self, Changes, Entry};
 use specum_core::machine::{self, Due, Event, Start, Step};
@@ -13,6 +12,7 @@ use specum_core::tasks::{Check, Expectation, Program, TaskFile, TaskMatch};
 use specum_core::verify::{
     self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence, Failure, Layer, ProcessEnd, Verdict,
 };
+use specum_engine::attempt;
 
 use super::agents::Act;
 use super::disk::{self, Died};

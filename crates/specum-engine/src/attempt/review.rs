@@ -212,8 +212,23 @@ fn asked(edits: &[PlanEdit]) -> Vec<String> {
     asked.collect()
 }
 
+/// A session that has ended holds the loop no more.
+pub fn release_session(store: &Store, session_id: &str) -> Result<(), StoreError> {
+    let locked = store.lock()?;
+    // From now on a tick is a person's; what stands unproved is nobody's.
+    let mut reviewed = review(store, &locked, locked.read()?)?;
+    take_back(&locked, &mut reviewed)?;
+    let Some(state) = &reviewed.view.state else { return Ok(()) };
+    // Somebody else may have taken it since.
+    if !state.owner.as_ref().is_some_and(|owner| owner.is_session(session_id)) {
+        return Ok(());
+    }
+    let step = machine::step(state, &reviewed.view.file(), Event::Release { millis: 0 });
+    locked.write_step(Entry::Released { session: session_id.to_owned() }, &step)
+}
+
 /// Opens the boxes again that were ticked with nothing behind it.
-pub(crate) fn take_back(
+pub(super) fn take_back(
     locked: &Locked<'_>,
     reviewed: &mut ReviewedPlan,
 ) -> Result<(), StoreError> {

@@ -6,15 +6,15 @@
 
 use std::path::PathBuf;
 
+use crate::claude_config::PLUGIN;
 use crate::files;
-use crate::plugin::PLUGIN;
 
 /// The longest configuration worth reading.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Whether our hooks are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub enum Trust {
     /// The plugin is not installed.
     NotInstalled,
     /// It is, and its hooks are not run.
@@ -24,11 +24,11 @@ pub(crate) enum Trust {
 }
 
 /// How to give it.
-pub(crate) const HOW_TO_TRUST: &str = "start codex: it asks about new hooks, take \"Trust all and \
+pub const HOW_TO_TRUST: &str = "start codex: it asks about new hooks, take \"Trust all and \
     continue\"; later, type /hooks and press t";
 
 /// What the person's configuration says.
-pub(crate) fn trust() -> Trust {
+pub fn trust() -> Trust {
     let text = path().and_then(|path| files::read(&path, MAX_BYTES).ok()).unwrap_or_default();
     trust_in(&String::from_utf8_lossy(&text))
 }

@@ -14,11 +14,10 @@ use specum_core::state::State;
 use super::caller::holder;
 use super::{Advice, Caller, OpError};
 use crate::attempt::{AttemptError, Workspace};
-use crate::claude_config;
+use crate::claude_config::{self, PLUGIN};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::files;
 use crate::git::{Git, GitError};
-use crate::plugin::{self, PLUGIN};
 use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
@@ -73,10 +72,15 @@ pub enum Grade {
 }
 
 /// Looks at everything specum needs. With `repair` it first puts away what killed
-/// runs have left.
-pub fn doctor(caller: &Caller<'_>, repair: bool) -> Result<Doctor, OpError> {
+/// runs have left. The installer tells whether Gemini CLI calls our hooks in a
+/// project.
+pub fn doctor(
+    caller: &Caller<'_>,
+    repair: bool,
+    has_gemini_hooks: impl Fn(&Path) -> bool,
+) -> Result<Doctor, OpError> {
     let repaired = if repair { Some(put_away(caller)?) } else { None };
-    let findings = examine()?;
+    let findings = examine(has_gemini_hooks)?;
     let good = !findings.iter().any(|finding| finding.grade == Grade::Bad);
     Ok(Doctor { good, repaired, findings, next: Advice::here() })
 }
@@ -120,13 +124,14 @@ impl Findings {
     }
 }
 
-fn examine() -> Result<Vec<Finding>, OpError> {
+fn examine(has_gemini_hooks: impl Fn(&Path) -> bool) -> Result<Vec<Finding>, OpError> {
     let mut found = Findings::default();
     let here = std::env::current_dir().map_err(OpError::io("the current directory"))?;
     let home = std::env::var_os("HOME");
     let project = Project::find(&here, home.as_deref().map(Path::new));
     examine_programs(&mut found);
-    examine_plugin(project.as_ref().map_or(&here, |project| &project.root), &mut found);
+    let root = project.as_ref().map_or(&here, |project| &project.root);
+    examine_plugin(root, has_gemini_hooks(root), &mut found);
     examine_git(&here, &mut found);
     match &project {
         Some(project) => examine_project(project, &mut found),
@@ -157,12 +162,12 @@ fn examine_programs(found: &mut Findings) {
 }
 
 /// Whether sessions of the hosts have our plugin, or another of its name.
-fn examine_plugin(root: &Path, found: &mut Findings) {
+fn examine_plugin(root: &Path, is_in_gemini: bool, found: &mut Findings) {
     let is_ours = claude_config::has_our_plugin(root);
     if is_ours {
         found.good("plugin", format!("{PLUGIN} is enabled in Claude Code"));
     }
-    if plugin::is_in_gemini(root) {
+    if is_in_gemini {
         found.good("plugin", "the hooks are in the settings of Gemini CLI");
     }
     match codex_config::trust() {

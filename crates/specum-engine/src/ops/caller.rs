@@ -196,7 +196,7 @@ pub(super) fn one_at_a_time(mut workspace: Workspace) -> Workspace {
 }
 
 /// What is wrong with the settings of a project, if anything is.
-pub(crate) fn settings_problems(project: &Project) -> Option<String> {
+pub fn settings_problems(project: &Project) -> Option<String> {
     let lines = project
         .problems
         .iter()
@@ -207,7 +207,7 @@ pub(crate) fn settings_problems(project: &Project) -> Option<String> {
 
 /// The spec that a session has asked for work of, unless another session or run
 /// works on it by now.
-pub(crate) fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
+pub fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
     let (project, spec, holder) = noted(session_id)?;
     holder.other().is_none().then_some((project, spec))
 }

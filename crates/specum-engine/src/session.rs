@@ -263,7 +263,7 @@ fn is_of_living_session(path: &Path) -> bool {
 }
 
 /// specum's own folder for what belongs to no project.
-pub(crate) fn state_home() -> Option<PathBuf> {
+pub fn state_home() -> Option<PathBuf> {
     let set =
         std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));

@@ -21,15 +21,14 @@ use specum_core::machine::{self, Event};
 use specum_core::run::{Choice, Millis, Run, Slot, WaitClock};
 
 use super::{
-    AfterExit, AgentExit, Launch, Message, Options, RunError, RunResult, Stop, WAITING_MESSAGES,
-    millis_since,
+    AfterExit, AgentExit, Launch, Listener, Message, Options, RunError, RunResult, Stop,
+    WAITING_MESSAGES, millis_since,
 };
 use crate::attempt::Workspace;
 use crate::clock;
 use crate::os;
 use crate::owner;
 use crate::process::{self, Handle};
-use crate::report::Outlet;
 
 /// How often we look around when nobody says anything.
 const TICK: Duration = Duration::from_millis(100);
@@ -43,7 +42,7 @@ const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 pub(super) struct Dispatcher<'a> {
     workspace: &'a Workspace,
     options: &'a Options,
-    outlet: &'a Outlet,
+    outlet: &'a dyn Listener,
     stop: &'a Stop,
     began: Instant,
     /// The same by the clock on the wall.
@@ -81,7 +80,7 @@ impl<'a> Dispatcher<'a> {
     pub(super) fn new(
         workspace: &'a Workspace,
         options: &'a Options,
-        outlet: &'a Outlet,
+        outlet: &'a dyn Listener,
         stop: &'a Stop,
         (began, budget): (Instant, Budget),
     ) -> Self {

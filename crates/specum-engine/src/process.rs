@@ -32,8 +32,8 @@ pub use self::log::Log;
 pub use self::stream::{Chunk, Handle, StreamEnd, replay, stream};
 pub use self::tree::{
     LAUNCH, MARK, Terminal, WhenInterrupted, be_the_launcher, begin_run, clean_up_when_interrupted,
-    end_everything, end_survivors, git_at_work, interrupted_by, launch, remove_when_interrupted,
-    tell_when_interrupted,
+    code_of_signal, end_everything, end_survivors, git_at_work, interrupted_by, launch,
+    remove_when_interrupted, tell_when_interrupted,
 };
 
 /// How much of a check's output is kept: its end.

@@ -11,14 +11,14 @@ use jiff::Timestamp;
 
 /// What the clock shows.
 #[cfg(not(feature = "test-support"))]
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
 /// What the clock shows. `SPECUM_CLOCK_JUMP=3:-7200` sets it back by two hours
 /// when it is looked at for the third time.
 #[cfg(feature = "test-support")]
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 

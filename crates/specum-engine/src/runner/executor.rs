@@ -21,13 +21,14 @@ use specum_core::verify::{ProcessEnd, Role};
 
 use super::beside::changed_in;
 use super::isolate::WarmTree;
-use super::{AfterExit, AgentExit, Launch, Message, Options, RunError, Stop, millis_since};
+use super::{
+    AfterExit, AgentExit, Launch, Listener, Message, Options, RunError, Stop, millis_since,
+};
 use crate::attempt::{self, AttemptError, By, Judgement, Workspace};
 use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
 use crate::process::{self, Chunk, Handle, Log};
-use crate::report::Outlet;
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
@@ -38,7 +39,7 @@ const MOST_SIGNS: usize = 64;
 pub(super) struct Executor<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) options: &'a Options,
-    pub(super) outlet: &'a Outlet,
+    pub(super) outlet: &'a dyn Listener,
     pub(super) line: SyncSender<Message>,
     pub(super) stop: &'a Stop,
     /// What git would start when the last agent had ended.

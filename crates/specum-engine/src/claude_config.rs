@@ -8,20 +8,22 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::files;
-use crate::plugin::PLUGIN;
+
+/// The name of the plugin and of the marketplace it is in.
+pub const PLUGIN: &str = "ralph-specum@specum";
 
 /// The longest of these files worth reading.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Where Claude Code keeps its configuration.
-pub(crate) fn directory() -> Option<PathBuf> {
+pub fn directory() -> Option<PathBuf> {
     let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude"));
     set.map(PathBuf::from).or_else(home)
 }
 
 /// The settings that name the enabled plugins, the ones that count first first.
-pub(crate) fn settings(config: &Path, root: &Path) -> [Value; 3] {
+pub fn settings(config: &Path, root: &Path) -> [Value; 3] {
     let files = [
         root.join(".claude/settings.local.json"),
         root.join(".claude/settings.json"),
@@ -31,20 +33,20 @@ pub(crate) fn settings(config: &Path, root: &Path) -> [Value; 3] {
 }
 
 /// The plugins that are installed, as `name@marketplace`.
-pub(crate) fn installed(config: &Path) -> Vec<String> {
+pub fn installed(config: &Path) -> Vec<String> {
     let list = read_json(&config.join("plugins/installed_plugins.json"));
     let listed = [&list["plugins"], &list].into_iter().filter_map(Value::as_object);
     listed.flat_map(|list| list.keys().cloned()).collect()
 }
 
 /// Whether our own plugin is installed and enabled for a project.
-pub(crate) fn has_our_plugin(root: &Path) -> bool {
+pub fn has_our_plugin(root: &Path) -> bool {
     enabled(root).iter().any(|id| id == PLUGIN)
 }
 
 /// What a person should know if other plugins of our plugin's name are enabled
 /// for a project: Claude Code runs one of them and says nothing.
-pub(crate) fn namesakes(root: &Path) -> Option<String> {
+pub fn namesakes(root: &Path) -> Option<String> {
     let name = |id: &str| id.split('@').next().map(str::to_owned);
     let others: Vec<String> =
         enabled(root).into_iter().filter(|id| id != PLUGIN && name(id) == name(PLUGIN)).collect();

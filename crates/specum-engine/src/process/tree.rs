@@ -22,7 +22,6 @@ use specum_core::digest::Digest;
 use specum_core::verify;
 
 use super::{find_program, why_not_started, workers};
-use crate::exit::Exit;
 use crate::failpoint;
 use crate::os::{self, Strength};
 
@@ -132,7 +131,13 @@ fn interrupted(signal: i32) {
         let _ = std::fs::remove_dir_all(directory);
     }
     let first = *tree.signal.get_or_insert(signal);
-    std::process::exit(i32::from(Exit::Signal(first).code()));
+    std::process::exit(i32::from(code_of_signal(first)));
+}
+
+/// What a shell reports of a program that a signal has killed: 130 for Ctrl-C, 143
+/// for SIGTERM, 129 for SIGHUP.
+pub fn code_of_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(130)
 }
 
 /// The signal that has interrupted us, if one has.
@@ -195,11 +200,11 @@ pub fn be_the_launcher() {
 pub fn launch(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let parent = args.next().and_then(|parent| parent.to_str()?.parse().ok());
     let (Some(parent), Some(folder), Some(program)) = (parent, args.next(), args.next()) else {
-        return Exit::Usage.into();
+        return ExitCode::from(2);
     };
     os::leave_terminal();
     if parent != 0 && !os::die_with(parent) {
-        return Exit::Failed.into();
+        return ExitCode::FAILURE;
     }
     let mut command = Command::new(&program);
     command.args(args);

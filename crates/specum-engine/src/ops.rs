@@ -27,7 +27,7 @@ use serde::Serialize;
 
 pub use self::advice::{Advice, Step};
 pub use self::caller::Caller;
-pub(crate) use self::caller::{noted_spec, settings_problems};
+pub use self::caller::{noted_spec, settings_problems};
 pub use self::check::{
     Check, CheckCommand, DryRun, DryTask, DryUnit, PlanFinding, Severity, TaskCheck, UnitKind,
     check, dry_run,

@@ -49,7 +49,6 @@ use crate::owner;
 use crate::process::{self, Handle};
 use crate::project::Spec;
 use crate::ralph_loop;
-use crate::report::Outlet;
 use crate::store::{self, Lock, StoreError};
 
 /// How a person wants the spec worked.
@@ -188,6 +187,22 @@ fn listed(paths: &[String]) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
+/// Who hears what a run tells. A run goes on although nobody listens: nothing here
+/// fails, and only [`Listener::keep_pace`] ever waits.
+pub trait Listener: Sync {
+    /// Something happened.
+    fn event(&self, event: RunEvent);
+    /// An agent said all this.
+    fn said(&self, task: TaskKey, signs: Vec<Sign>);
+    /// A way to pass on warnings for those who know of no run.
+    fn teller(&self) -> Box<dyn Fn(String) + Send>;
+    /// Time has passed; called about ten times a second.
+    fn tick(&self);
+    /// Waits for a reader that is merely slow. For those who have nothing to do but
+    /// to tell, and never for whoever listens to signals.
+    fn keep_pace(&self);
+}
+
 /// Everything the executor tells the dispatcher.
 enum Message {
     /// To be shown.
@@ -263,7 +278,11 @@ impl Stop {
 }
 
 /// Works a spec until it is done or something says stop.
-pub fn run(workspace: &Workspace, options: &Options, outlet: &Outlet) -> Result<Outcome, RunError> {
+pub fn run(
+    workspace: &Workspace,
+    options: &Options,
+    outlet: &dyn Listener,
+) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
     let _holding = acquire(workspace, options)?;
@@ -455,7 +474,7 @@ fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
 fn work(
     workspace: &Workspace,
     options: &Options,
-    outlet: &Outlet,
+    outlet: &dyn Listener,
     began: Instant,
 ) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
@@ -483,8 +502,7 @@ fn work(
     // stop, and the line is closed when the executor has let go of it.
     let interrupted = Arc::clone(&stop);
     process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
-    let tell = outlet.teller();
-    git::say_by(move |text| tell(RunEvent::Warning { text }));
+    git::say_by(outlet.teller());
     let worked = thread::scope(|scope| {
         let (stop, programs, isolated) = (&*stop, &programs, &isolated);
         let executor =
