@@ -25,7 +25,7 @@ mod text;
 #[cfg(test)]
 mod samples;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::lines::Lines;
 use crate::verify::ProcessEnd;
@@ -100,7 +100,7 @@ pub struct Order<'a> {
 }
 
 /// A program to be started, as a value.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// What is run: a name to be found on PATH, or a path.
     pub program: String,
@@ -175,7 +175,7 @@ pub trait Reader: Send {
 }
 
 /// A sign of life.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "sign")]
 pub enum Sign {
     /// It says something.
@@ -199,8 +199,21 @@ pub enum Sign {
     },
 }
 
+impl Sign {
+    /// The same kind of sign, for whoever does not read.
+    pub fn without_words(&self) -> Sign {
+        match self {
+            Sign::Text { .. } => Sign::Text { text: String::new() },
+            Sign::Tool { .. } => Sign::Tool { name: String::new() },
+            Sign::Retrying { .. } => Sign::Retrying { why: String::new() },
+            Sign::ToolEnded => Sign::ToolEnded,
+            Sign::Used(usage) => Sign::Used(*usage),
+        }
+    }
+}
+
 /// What an agent has used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens in and out, cached ones included.
@@ -211,7 +224,7 @@ pub struct Usage {
 }
 
 /// What one start of an agent came to.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Its last message.
     pub result: String,
@@ -222,7 +235,7 @@ pub struct Report {
 }
 
 /// What can go wrong with an agent, whatever the task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trouble {
     /// It is not installed, or cannot be started.
     Missing(String),
@@ -250,7 +263,7 @@ pub enum Trouble {
 }
 
 /// When an agent may work again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reset {
     /// In Unix seconds.
     At(i64),

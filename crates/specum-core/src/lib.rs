@@ -15,8 +15,8 @@
 //!   read;
 //! - [`agent`] calls each agent and reads what it prints, [`event`] is what a
 //!   run tells while it works;
-//! - [`run`] decides for a headless run, [`budget`] is what a loop may use and
-//!   has used;
+//! - [`coordinate`] decides for a headless run, [`budget`] is what a loop may use
+//!   and has used; [`protocol`] is what a run and its workers say to each other;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats, and
 //!   [`summary`] is what a person wants to know of a journal;
 //! - [`check`] is the lint of a task file.
@@ -28,6 +28,7 @@ pub mod brief;
 pub mod budget;
 pub mod check;
 pub mod completion;
+pub mod coordinate;
 pub mod digest;
 pub mod event;
 pub mod guard;
@@ -40,8 +41,8 @@ pub mod plan;
 pub mod plan_record;
 pub mod progress;
 pub mod prompt;
+pub mod protocol;
 pub mod retention;
-pub mod run;
 pub mod settings;
 pub mod state;
 pub mod stop;

@@ -11,7 +11,7 @@ mod fix_tasks;
 use std::collections::BTreeMap;
 
 use crate::line;
-use crate::plan::{self, Readiness, Scope, Unit};
+use crate::plan::{self, Membership, Readiness, Scope, Unit};
 use crate::plan_record::{OnRecord, PlanRecord};
 use crate::progress::{Note, Section};
 use crate::state::{self, Owner, ParallelGroup, Phase, State, Status, TaskResult};
@@ -68,6 +68,27 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &Plan
             None => Due::Work(within(unit, state.attempts_left())),
         },
     }
+}
+
+/// At most `room` more tasks that may join the batch that is worked on, by index.
+pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -> Vec<usize> {
+    let Some(group) = &state.parallel_group else { return Vec::new() };
+    let is_held = state.blocked.is_some() || state.awaiting_approval;
+    if is_held || state.budget.exhausted(&[], 0).is_some() {
+        return Vec::new();
+    }
+    let result = |task: &Task| state.result_of(task.index, &task.name());
+    let is_pending = |task: &Task| result(task).is_some_and(|r| r.status == Status::Pending);
+    let pending = file.open().filter(|task| is_pending(task)).count() as u64;
+    let left = state.attempts_left().saturating_sub(pending);
+    let room = room.min(usize::try_from(left).unwrap_or(usize::MAX));
+    let start = group.task_indices.iter().copied().min().unwrap_or(group.start_index);
+    plan::joiners(file, start, scope, room, |task| match result(task) {
+        Some(result) if result.status == Status::Pending => Membership::UnderWay,
+        Some(result) if result.waits || result.set_aside > 0 => Membership::PassedOver,
+        _ if group.task_indices.contains(&task.index) => Membership::PassedOver,
+        _ => Membership::Outside,
+    })
 }
 
 /// Why nothing is due: all is done, or a person is asked.
@@ -132,6 +153,7 @@ pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
     let ends = match event {
         Event::Start(start) => loop_.start(start),
         Event::Open(indices) => loop_.open(&indices),
+        Event::Join(indices) => loop_.join(&indices),
         Event::Pass { index, unverified } => loop_.pass(index, unverified),
         Event::Fail { index, reason } => loop_.fail(index, &reason),
         Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
@@ -258,6 +280,20 @@ impl Loop<'_> {
                 let attempts = self.attempts(index);
                 self.record(index, Status::Pending, None, attempts);
             }
+        }
+        StateFate::Aligned
+    }
+
+    fn join(&mut self, indices: &[usize]) -> StateFate {
+        let Some(group) = &mut self.state.parallel_group else { return StateFate::Aligned };
+        for &index in indices {
+            group.start_index = group.start_index.min(index);
+            group.end_index = group.end_index.max(index);
+            group.task_indices.push(index);
+        }
+        for &index in indices {
+            let attempts = self.attempts(index);
+            self.record(index, Status::Pending, None, attempts);
         }
         StateFate::Aligned
     }

@@ -206,9 +206,82 @@ fn group(
     group
 }
 
+/// What a task of a running group means for those that may join it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Membership {
+    /// It belongs to the group and is worked on, or waits to be integrated: its files
+    /// are taken.
+    UnderWay,
+    /// It belongs to the group and has its verdict, or is to be done alone.
+    PassedOver,
+    /// It may join.
+    Outside,
+}
+
+/// At most `room` more tasks that may join a group which begins with `start`: those
+/// that [`next`] would have put into the group if more were worked on at once.
+pub fn joiners(
+    file: &TaskFile<'_>,
+    start: usize,
+    scope: &Scope,
+    room: usize,
+    how: impl Fn(&Task) -> Membership,
+) -> Vec<usize> {
+    let fixes = Fixes::of(&file.tasks);
+    let Some(phase) = file.tasks.get(start).map(|task| task.phase) else { return Vec::new() };
+    let mut joining = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
+    for task in &file.tasks[start..] {
+        let is_parallel = task.mode() == Mode::Parallel;
+        let membership = how(task);
+        if task.done
+            || membership == Membership::PassedOver
+            || (is_parallel && !scope.holds(task) && membership == Membership::Outside)
+        {
+            continue;
+        }
+        let files = file.fields(task).files;
+        if membership == Membership::Outside {
+            let waits = fixes.open_of(&file.tasks, task).is_some();
+            let shared = files.iter().any(|path| taken.contains(path));
+            if joining.len() == room || task.phase != phase || !is_parallel || waits || shared {
+                break;
+            }
+            joining.push(task.index);
+        }
+        taken.extend(files);
+    }
+    joining
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_joins_a_group_is_what_a_wider_one_would_have_held() {
+        use Membership::{Outside, PassedOver, UnderWay};
+        let text = "- [ ] 1.1 [P] a\n  - **Files**: a\n- [ ] 1.2 [P] b\n- [x] 1.3 [P] c\n\
+                    - [ ] 1.4 [P] d\n- [ ] 1.5 [P] e\n  - **Files**: a\n- [ ] 1.6 [P] f\n\
+                    - [ ] 1.7 g\n- [ ] 1.8 [P] h\n";
+        let file = TaskFile::scan(text.as_bytes());
+        let join = |room, under_way: &[&str], over: &[&str]| {
+            let how = |task: &Task| match task.name().as_str() {
+                name if under_way.contains(&name) => UnderWay,
+                name if over.contains(&name) => PassedOver,
+                _ => Outside,
+            };
+            joiners(&file, 0, &Scope::all(2), room, how)
+        };
+        assert_eq!(join(1, &["1.1", "1.2"], &[]), [3]);
+        assert_eq!(join(5, &["1.1", "1.2"], &[]), [3], "1.5 changes a file of 1.1");
+        assert_eq!(join(5, &["1.2", "1.4"], &["1.1"]), [4, 5], "1.7 is no part of the group");
+        assert_eq!(join(0, &["1.1"], &[]), [0; 0]);
+        assert_eq!(join(5, &["1.1", "1.2", "1.4"], &["1.5", "1.6"]), [0; 0]);
+        let some = Scope { max_parallel: 2, only: vec!["1.6".into()] };
+        assert_eq!(joiners(&file, 0, &some, 5, |_| Outside), [5]);
+        assert_eq!(joiners(&file, 99, &some, 5, |_| Outside), [0; 0]);
+    }
 
     fn unit(text: &str) -> Unit {
         next(&TaskFile::scan(text.as_bytes()), &Scope::all(DEFAULT_MAX_PARALLEL), |_| {

@@ -8,6 +8,7 @@ mod proof;
 use crate::completion;
 use crate::line;
 use crate::tasks::{Command, Expectation};
+use serde::{Deserialize, Serialize};
 
 pub use self::proof::proofs;
 
@@ -50,7 +51,7 @@ pub struct Evidence<'a> {
 }
 
 /// What became of the commands of a check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckRun {
     /// The task has none, or words only.
     Unverified,
@@ -60,7 +61,7 @@ pub enum CheckRun {
 }
 
 /// What became of one command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRun {
     /// How long the whole check had.
     pub time: CheckTime,
@@ -125,7 +126,7 @@ impl CheckRun {
 }
 
 /// How long the commands of a check may take together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckTime {
     /// In milliseconds.
     pub millis: u64,
@@ -207,7 +208,7 @@ impl CommandRun {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessEnd {
     /// With this code.
     Code(i32),

@@ -38,6 +38,7 @@ use specum_core::verify::CheckTime;
 pub use self::abandon::Trial;
 use self::digests::Digests;
 pub use self::error::AttemptError;
+pub(crate) use self::judge::run_check;
 pub use self::judge::{By, Examination, Judgement};
 pub use self::open::NextWork;
 pub(crate) use self::review::{checks_on_record, review};

@@ -1,43 +1,44 @@
 //! `specum run`: a spec worked to its end, with a fresh agent process for each
 //! attempt and no coordinating model at all.
 //!
-//! Two sides share nothing but `Message`s. The `dispatcher` faces the world:
-//! signals, time, the display, what others do to the spec, what is spent. The
-//! `executor` works: it opens what is due, runs agents and checks, alone in the
-//! user's tree or, for a group, each `beside` it in a worktree, and has what
-//! they did judged. What is decided is decided in [`specum_core::run`], which
-//! knows neither clock nor process.
+//! Every decision is made by [`specum_core::coordinate`], which knows neither clock
+//! nor process. The `driver` feeds it with what happens and carries out what it says:
+//! the `crew` opens attempts, makes out orders, receives and integrates results; a
+//! `worker` carries out one order and knows neither the spec's files nor the run.
 //!
 //! Killed anywhere, the next run finds in the journal what was under way:
 //! `recover` ends survivors, keeps what they left under a reference, and clears
 //! it away.
 
-mod beside;
-mod dispatcher;
-mod executor;
+mod crew;
+mod driver;
+mod integrate;
 mod isolate;
 mod leavings;
+mod limits;
 mod pulse;
 mod recover;
 mod retain;
+mod worker;
+mod worktree;
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use specum_core::agent::{Agent, Report, Sign};
-use specum_core::attempt::Attempt;
+use specum_core::agent::{Agent, Sign};
+use specum_core::coordinate::agents::Patience;
+use specum_core::coordinate::{Broken, Input};
 use specum_core::event::{Outcome, RunEvent};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner, Process};
-use specum_core::run::{After, Patience, Slot};
 use specum_core::tasks::TaskKey;
 use thiserror::Error;
 
+use self::crew::{Crew, Stop};
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Workspace};
@@ -46,7 +47,7 @@ use crate::git::{self, GitError, Programs};
 use crate::logs;
 use crate::names;
 use crate::owner;
-use crate::process::{self, Handle};
+use crate::process;
 use crate::project::Spec;
 use crate::ralph_loop;
 use crate::store::{self, Lock, StoreError};
@@ -203,56 +204,14 @@ pub trait Listener: Sync {
     fn keep_pace(&self);
 }
 
-/// Everything the executor tells the dispatcher.
+/// What those who work for a run tell its driver.
 enum Message {
-    /// To be shown.
-    Tell(RunEvent),
-    /// An attempt needs an agent. The answer may take long: a limit is waited
-    /// for, and under a cap the price of others.
-    WhoWorks { slot: Slot, reply: Sender<Launch> },
-    /// An agent is being started.
-    Started { slot: Slot, agent: usize, handle: Handle },
-    /// It has printed something.
-    Printed { slot: Slot },
-    /// It has said what it does.
-    Said { slot: Slot, task: TaskKey, signs: Vec<Sign> },
-    /// It has said its last word; or it has said more.
-    Answered { slot: Slot, answered: bool },
-    /// It has ended.
-    Ended(Box<AgentExit>),
-    /// Something failed before its end could be told.
-    Abandoned { slot: Slot },
-    /// The executor has ended.
-    Finished(Result<Outcome, RunError>),
-}
-
-/// An agent that has ended.
-struct AgentExit {
-    slot: Slot,
-    opened: Attempt,
-    agent: usize,
-    report: Report,
-    /// Whether it has changed anything.
-    changed: bool,
-    millis: u64,
-    log: PathBuf,
-    reply: Sender<AfterExit>,
-}
-
-/// Who is to work.
-enum Launch {
-    Use {
-        agent: usize,
-        /// Most dollars that it may cost.
-        max_cost: Option<f64>,
-    },
-    Stop,
-}
-
-/// What is to become of an attempt whose agent has ended.
-enum AfterExit {
-    After(After),
-    Stop,
+    /// Something the coordinator has to know.
+    Input(Input),
+    /// Something has failed that is no attempt's fault.
+    Broke(Broken, Box<RunError>),
+    /// A thread has panicked.
+    Panicked,
 }
 
 /// What a run came to.
@@ -262,31 +221,16 @@ struct RunResult {
     uncharged: u64,
 }
 
-/// Why everybody is to stop, once somebody is.
-#[derive(Default)]
-struct Stop(Mutex<Option<Outcome>>);
-
-impl Stop {
-    /// The first reason counts.
-    fn set(&self, outcome: Outcome) {
-        self.0.lock().expect("no holder panics").get_or_insert(outcome);
-    }
-
-    fn get(&self) -> Option<Outcome> {
-        self.0.lock().expect("no holder panics").clone()
-    }
-}
-
 /// Works a spec until it is done or something says stop.
 pub fn run(
     workspace: &Workspace,
     options: &Options,
-    outlet: &dyn Listener,
+    listener: &dyn Listener,
 ) -> Result<Outcome, RunError> {
     let began = Instant::now();
     process::begin_run(&workspace.spec.dir);
     let _holding = acquire(workspace, options)?;
-    let worked = work(workspace, options, outlet, began);
+    let worked = work(workspace, options, listener, began);
     let worked = worked.unwrap_or_else(|error| RunResult { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = match waits_for_git(workspace, options)? {
@@ -298,7 +242,7 @@ pub fn run(
         None => recover::recover(workspace, None),
     };
     for text in workspace.take_news() {
-        outlet.event(RunEvent::Warning { text });
+        listener.event(RunEvent::Warning { text });
     }
     let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
     let released = release(workspace, told, worked.uncharged, began);
@@ -316,7 +260,7 @@ pub fn run(
         Err(_) => (0, 0),
     };
     let millis = millis_since(began);
-    outlet.event(RunEvent::RunEnded { outcome: told, done, total, millis });
+    listener.event(RunEvent::RunEnded { outcome: told, done, total, millis });
     outcome
 }
 
@@ -474,14 +418,14 @@ fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
 fn work(
     workspace: &Workspace,
     options: &Options,
-    outlet: &dyn Listener,
+    listener: &dyn Listener,
     began: Instant,
 ) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
     workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
-    outlet.event(RunEvent::RunStarted {
+    listener.event(RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),
         total: view.file().tasks.len(),
         done: view.file().done_count(),
@@ -490,32 +434,27 @@ fn work(
     });
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
     let warnings = warnings.chain(retain::forget_old(workspace, options.keep_days)?);
-    warnings.for_each(|text| outlet.event(RunEvent::Warning { text }));
-    let stop = Arc::new(Stop::default());
-    let programs = Mutex::new(match &workspace.git {
+    warnings.for_each(|text| listener.event(RunEvent::Warning { text }));
+    let programs = match &workspace.git {
         Ok(git) => git.programs(None)?,
         Err(_) => Programs::default(),
-    });
-    let isolated = Mutex::new(None);
-    let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
-    // Not by a message: whatever waits in the line is said by those who are to
-    // stop, and the line is closed when the executor has let go of it.
+    };
+    // Not by a message: those who are to stop may have filled the line.
+    let stop = Arc::new(Stop::default());
     let interrupted = Arc::clone(&stop);
     process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
-    git::say_by(outlet.teller());
-    let worked = thread::scope(|scope| {
-        let (stop, programs, isolated) = (&*stop, &programs, &isolated);
-        let executor =
-            executor::Executor { workspace, options, outlet, line, stop, programs, isolated };
-        let work = move || {
-            let finished = executor.work();
-            let _ = executor.line.send(Message::Finished(finished));
-        };
-        thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)?;
-        let dispatcher =
-            dispatcher::Dispatcher::new(workspace, options, outlet, stop, (began, budget));
-        Ok(dispatcher.dispatch(&messages))
-    });
+    git::say_by(listener.teller());
+    let crew = Crew {
+        workspace,
+        options,
+        listener,
+        stop: &stop,
+        programs: Mutex::new(programs),
+        works: Mutex::default(),
+        warm: Mutex::default(),
+        starts: Mutex::default(),
+    };
+    let worked = driver::drive(&crew, began, budget);
     git::say_no_more();
     worked
 }

@@ -13,6 +13,9 @@ pub enum Event {
     Start(Start),
     /// An attempt at each of these tasks begins, by index.
     Open(Vec<usize>),
+    /// An attempt at each of these tasks begins too, by index: they join the batch
+    /// that is worked on.
+    Join(Vec<usize>),
     /// An attempt ended and every layer passed.
     Pass {
         /// The task, by index.

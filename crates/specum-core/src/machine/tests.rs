@@ -325,6 +325,43 @@ fn a_batch_ends_with_its_last_verdict() {
 }
 
 #[test]
+fn the_tasks_of_a_group_join_its_batch_as_places_get_free() {
+    let mut world = World::new(GROUP);
+    let joiners = |world: &World, room| {
+        joiners(&world.state, &TaskFile::scan(&world.text), &Scope::all(2), room)
+    };
+    assert_eq!(joiners(&world, 5), [0; 0], "there is no batch to join");
+    world.happen(Event::Open(vec![0, 1]));
+    assert_eq!(joiners(&world, 5), [2]);
+    assert_eq!(joiners(&world, 0), [0; 0]);
+    world.fail(0);
+    assert_eq!(joiners(&world, 5), [2], "what failed is tried again after the batch");
+    world.happen(Event::Join(vec![2]));
+    assert_eq!(joiners(&world, 5), [0; 0]);
+    world.pass(1);
+    assert_eq!(world.pass(2), [Signal::TaskComplete, Signal::BatchComplete]);
+    assert_eq!(world.told.last().unwrap(), "merge [0, 1, 2]");
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(0)), "the one that failed");
+}
+
+#[test]
+fn no_task_joins_a_loop_that_waits_or_has_no_attempts_left() {
+    let mut world = World::new(GROUP);
+    world.happen(Event::Open(vec![0, 1]));
+    let joiners = |world: &World| {
+        joiners(&world.state, &TaskFile::scan(&world.text), &Scope::all(2), 5).len()
+    };
+    assert_eq!(joiners(&world), 1);
+    let mut paused = world.state.clone();
+    paused.awaiting_approval = true;
+    let left = world.state.attempts_left();
+    world.state.global_iteration += left - 2;
+    assert_eq!(joiners(&world), 0, "two are under way, and no more may be");
+    world.state = paused;
+    assert_eq!(joiners(&world), 0);
+}
+
+#[test]
 fn of_a_batch_only_the_failed_ones_are_tried_again() {
     let mut world = World::new(GROUP);
     world.happen(Event::Open(vec![0, 1, 2]));

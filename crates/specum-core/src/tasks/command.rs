@@ -5,6 +5,7 @@
 //! sentence is a command or a name depends on the programs that are there;
 //! whoever can look passes a [`Lookup`].
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use super::expect::{self, Clause, Expectation};
@@ -13,7 +14,7 @@ use super::spans;
 use crate::line;
 
 /// The Verify fields of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// What may be run, in its order. Which of it is run, [`Check::commands`]
     /// tells.
@@ -25,7 +26,7 @@ pub struct Check {
 }
 
 /// One command of a check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// The bytes that the shell is given.
     pub text: Vec<u8>,
@@ -50,7 +51,7 @@ pub struct Command {
 }
 
 /// How a command is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shell {
     /// A code span: `sh -c`.
     Sh,

@@ -1,11 +1,12 @@
 //! What the words behind a Verify command ask for: that it succeeds, that it
 //! prints something, or nothing that can be read.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a Verify command is to print. It takes the place of the exit code,
 /// because commands such as `grep -c` fail when they rightly print 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expectation {
     /// `returns N`, `shows N`: this number and nothing else.
     Number(i64),

@@ -12,7 +12,9 @@ use specum_core::owner::Asker;
 use specum_core::plan_record::{OnRecord, PlanRecord};
 use specum_core::state::State;
 use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
-use specum_core::verify::{self, CheckRun, CommandRun, CommitRun, Evidence, Layer, Verdict};
+use specum_core::verify::{
+    self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence, Layer, Verdict,
+};
 
 use super::review::{ReviewedPlan, review, without_ticks};
 use super::tree::Rewritten;
@@ -519,23 +521,8 @@ impl Workspace {
         is_allowed.then_some(()).ok_or_else(|| AttemptError::NotYours(self.spec.name.clone()))
     }
 
-    /// Runs the commands of a check, one after the other, until one has failed.
     pub(super) fn run_check(&self, check: Option<&Check>, root: &Path) -> CheckRun {
-        let Some(check) = check else { return CheckRun::Unverified };
-        // All of them share the time that a check has.
-        let (time, began) = (self.check_time, Instant::now());
-        CheckRun::of(check.commands(&process::lookup(root)), |command| {
-            let left = Duration::from_millis(time.millis).saturating_sub(began.elapsed());
-            let run = process::check(&command, root, left);
-            CommandRun {
-                time,
-                command,
-                ended: run.ended,
-                output: String::from_utf8_lossy(&run.output).into_owned(),
-                stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
-                cut: run.cut,
-            }
-        })
+        run_check(check, root, self.check_time)
     }
 
     /// Work that was begun on one branch is not committed on another.
@@ -558,6 +545,25 @@ impl Workspace {
         locked.write_step(Entry::Paused { why, branch }, &step)?;
         Err(AttemptError::OtherBranch { before, now })
     }
+}
+
+/// Runs the commands of a check, one after the other, until one has failed.
+pub(crate) fn run_check(check: Option<&Check>, root: &Path, time: CheckTime) -> CheckRun {
+    let Some(check) = check else { return CheckRun::Unverified };
+    // All of them share the time that a check has.
+    let began = Instant::now();
+    CheckRun::of(check.commands(&process::lookup(root)), |command| {
+        let left = Duration::from_millis(time.millis).saturating_sub(began.elapsed());
+        let run = process::check(&command, root, left);
+        CommandRun {
+            time,
+            command,
+            ended: run.ended,
+            output: String::from_utf8_lossy(&run.output).into_owned(),
+            stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
+            cut: run.cut,
+        }
+    })
 }
 
 /// Whether the executor can still do something about a verdict.

@@ -9,7 +9,7 @@ use specum_core::attempt::{Attempt, AttemptId, Ledger};
 use specum_core::brief::{self, Brief};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::machine::{self, Due, Event};
+use specum_core::machine::{self, Due, Event, Step};
 use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::SpecName;
@@ -64,6 +64,35 @@ impl Workspace {
             drop(journal);
             return self.open_due(&locked, &reviewed, &tree);
         }
+    }
+
+    /// Opens at most `room` more attempts at tasks of the group that is worked on.
+    /// They are made in worktrees, from the newest commit; the user's tree, in which
+    /// a neighbour's work may be tried at this moment, is not looked at.
+    pub fn join(&self, room: usize) -> Result<Vec<Attempt>, AttemptError> {
+        let head = self.repository()?.head();
+        let (locked, reviewed) = self.enter()?;
+        let (Some(state), file) = (&reviewed.view.state, reviewed.view.file()) else {
+            return Ok(Vec::new());
+        };
+        let joining = machine::joiners(state, &file, &self.scope, room);
+        let ledger = self.store.ledger()?;
+        let neighbour = pending(state, &file, &ledger).into_iter().find_map(|(_, opened)| opened);
+        let (Some(neighbour), false) = (neighbour, joining.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        if reviewed.has_changed {
+            self.refuse_mistakes(&file)?;
+        }
+        let tree = TreeState {
+            head,
+            branch: neighbour.branch,
+            dirty: neighbour.dirty,
+            open_elsewhere: neighbour.open_elsewhere,
+            dirty_submodules: Vec::new(),
+        };
+        let step = machine::step(state, &file, Event::Join(joining.clone()));
+        self.record_opened(&locked, (state, &file), (&joining, &step), &tree)
     }
 
     /// Opens what is due in a tree that is known.
@@ -151,12 +180,26 @@ impl Workspace {
             return Ok(again);
         }
         let step = machine::step(state, file, Event::Open(unit.tasks().to_vec()));
-        let opened: Vec<Attempt> = unit.tasks().iter().copied().map(new).collect();
+        self.record_opened(locked, (state, file), (unit.tasks(), &step), tree)
+    }
+
+    /// Records new attempts at some tasks, and the step that they are.
+    fn record_opened(
+        &self,
+        locked: &Locked<'_>,
+        (state, file): (&State, &TaskFile<'_>),
+        (tasks, step): (&[usize], &Step),
+        tree: &TreeState,
+    ) -> Result<Vec<Attempt>, AttemptError> {
+        let ledger = self.store.ledger()?;
+        let new = |index: &usize| opening(state, file, *index, tree, &ledger);
+        let opened: Vec<Attempt> = tasks.iter().map(new).collect();
+        drop(ledger);
         for (n, attempt) in opened.iter().enumerate() {
             // The state changes with the first record; the others only tell.
             let (id, entry) = (&attempt.id, attempt.entry());
             match n {
-                0 => locked.write_step_of(id, entry, &step)?,
+                0 => locked.write_step_of(id, entry, step)?,
                 _ => locked.record_of(id, entry)?,
             }
         }

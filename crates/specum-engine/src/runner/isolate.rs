@@ -7,21 +7,22 @@
 //! work is kept under a reference.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::mpsc::SyncSender;
 
 use specum_core::agent::Report;
 use specum_core::attempt::{Attempt, AttemptId};
-use specum_core::brief;
-use specum_core::event::{Outcome, RunEvent};
-use specum_core::verify::{self, CheckRun, Role};
+use specum_core::coordinate::Input;
+use specum_core::event::RunEvent;
+use specum_core::verify::{self, CheckRun};
 
-use super::RunError;
-use super::beside::{Beside, PreparedWorktree};
-use super::executor::{Executor, WorkSite};
+use super::crew::{Crew, PassedWork, StartRequest, Work, lock};
 use super::leavings::Leavings;
+use super::worktree::PreparedWorktree;
+use super::{Message, RunError};
 use crate::attempt::{By, Renewed, Workspace};
 use crate::git::{self, Git};
 use crate::names::{ISOLATED, ready_reference};
+use crate::process::Handle;
 
 /// The worktree of an isolated run, with what it is put back to.
 pub(super) struct WarmTree {
@@ -32,16 +33,6 @@ pub(super) struct WarmTree {
     changed: Option<String>,
     /// The attempt that was worked in it since it was put back.
     worked: Option<AttemptId>,
-}
-
-/// What a check without an agent has shown.
-enum FirstCheck {
-    /// It has passed: there is a result, without changes.
-    Passed(Beside),
-    /// There is none, or it has failed: an agent is to work.
-    Failed(Option<(String, String)>),
-    /// Everybody stops.
-    Stopped,
 }
 
 /// What became of a result on the newest commit.
@@ -57,41 +48,28 @@ enum OnNewest {
     },
 }
 
-impl Executor<'_> {
-    /// Works one task in the worktree and lets the user's tree take it in. An outcome
-    /// ends the run.
-    pub(super) fn work_isolated(&self, opened: &Attempt) -> Result<Option<Outcome>, RunError> {
-        let began = Instant::now();
-        let ended = match self.ready(opened)? {
-            Some(ready) => ready,
-            None => self.work_in_warm_tree(opened, began)?,
-        };
-        self.take_in(opened, ended, began)
-    }
-
-    fn work_in_warm_tree(&self, opened: &Attempt, began: Instant) -> Result<Beside, RunError> {
-        let mut warm = self.isolated.lock().expect("no holder panics");
-        self.put_back(&mut warm, opened.base())?;
-        let mut shown = None;
-        if opened.role == Role::QaEngineer && self.workspace.has_never_failed(opened)? {
-            // A check costs nothing; only what it finds does.
-            match self.check_first(opened, &mut warm)? {
-                FirstCheck::Passed(ready) => return Ok(ready),
-                FirstCheck::Stopped => return Ok(Beside::Stopped),
-                FirstCheck::Failed(why) => shown = why,
-            }
+impl Crew<'_> {
+    /// Starts an agent in the worktree.
+    pub(super) fn start_isolated(
+        &self,
+        request: &StartRequest,
+        work: &Work,
+        handle: Handle,
+        line: &SyncSender<Message>,
+    ) -> Result<Option<Input>, RunError> {
+        let (mut warm, opened) = (lock(&self.warm), &work.attempt);
+        let git = self.workspace.repository()?;
+        // An agent may have reached a limit in it, and another one goes on there.
+        if !warm.as_ref().is_some_and(|warm| warm.is_there(git) && warm.is_of(opened)) {
+            self.put_back(&mut warm, opened.base())?;
         }
         let Some(WarmTree { tree, worked, .. }) = warm.as_mut() else {
-            return Ok(Beside::Stopped);
+            return Ok(Some(Input::NotStarted(request.launch)));
         };
         *worked = Some(opened.id.clone());
-        let place = WorkSite { slot: 0, root: &tree.root, at: brief::WorkPlace::Isolated, shown };
-        let ended = self.work_in(tree, &place, opened, began);
-        if ended.is_err() && self.stop.get().is_none() && tree.is_there(self.workspace)? {
-            let kept = tree
-                .changed(self.workspace)
-                .and_then(|changed| Ok(self.workspace.keep(&tree.git, opened, &changed)?));
-            if kept.is_err() {
+        let ended = self.carry_out(request, work, (&tree.root, Some(tree)), handle, line);
+        if ended.is_err() && !self.stop.is_set() {
+            if self.keep_all(tree, opened).is_err() {
                 // What is kept nowhere stays where it is.
                 return ended.map_err(|error| error.in_worktree(&tree.git.root));
             }
@@ -101,58 +79,57 @@ impl Executor<'_> {
         ended
     }
 
-    /// Runs the command of a `[VERIFY]` task in the worktree.
-    fn check_first(
-        &self,
-        opened: &Attempt,
-        warm: &mut Option<WarmTree>,
-    ) -> Result<FirstCheck, RunError> {
-        let Some(WarmTree { tree, .. }) = warm else { return Ok(FirstCheck::Stopped) };
-        if self.workspace.commands_of(opened)?.is_empty() {
-            return Ok(FirstCheck::Failed(None));
+    /// Keeps what an attempt has changed in the worktree.
+    pub(super) fn keep_warm(&self, opened: &Attempt) -> Result<(), RunError> {
+        let warm = lock(&self.warm);
+        match warm.as_ref().filter(|warm| warm.is_of(opened)) {
+            Some(warm) => self.keep_all(&warm.tree, opened),
+            None => Ok(()),
         }
-        let (task, attempt) = (opened.key.clone(), opened.number);
-        self.tell(RunEvent::AttemptStarted { task, attempt, agent: None, log: None });
+    }
+
+    /// Runs the command of a `[VERIFY]` task in the worktree. If it passes there is a
+    /// result, without changes.
+    pub(super) fn check_isolated(&self, work: &Work) -> Result<Input, RunError> {
+        let opened = &work.attempt;
+        let broken_off = || Ok(Input::BrokenOff(opened.id.clone()));
+        let mut warm = lock(&self.warm);
+        self.put_back(&mut warm, opened.base())?;
+        let Some(WarmTree { tree, .. }) = warm.as_mut() else { return broken_off() };
         self.tell_check(opened, false);
         let check = self.workspace.check_in(opened, &tree.root)?;
-        if self.stop.get().is_some() {
-            return Ok(FirstCheck::Stopped);
+        if self.stop.is_set() {
+            return broken_off();
         }
         let tried = self.workspace.weigh(opened, opened.role.signal(), check, &[]);
         if let Some(why) = verify::failed_check(&tried.check) {
             // The check may have left something, which is not the agent's.
-            self.put_back(warm, opened.base())?;
-            return Ok(FirstCheck::Failed(Some((why, tried.output))));
+            self.put_back(&mut warm, opened.base())?;
+            work.show((why, tried.output));
+            return Ok(Input::CheckFailed(opened.id.clone()));
         }
         let (git, id) = (self.workspace.repository()?, &opened.key.id);
         let message = format!("{} {id}", self.workspace.spec.name);
         let commit = git.commit_tree(&tree.base, Some(&tree.base), &message)?;
         git.point(&ready_reference(&self.workspace.spec, id), &commit)?;
         let report = Report { result: opened.role.signal().to_owned(), ..Report::default() };
-        Ok(FirstCheck::Passed(Beside::Ready { report, commit, check: Some(tried.check) }))
+        *lock(&work.result) = PassedWork { report, commit, check: Some(tried.check) };
+        Ok(Input::Ready(opened.id.clone()))
     }
 
     /// Lets the user's tree take in what has passed, on the newest commit.
-    pub(super) fn take_in(
-        &self,
-        opened: &Attempt,
-        ended: Beside,
-        began: Instant,
-    ) -> Result<Option<Outcome>, RunError> {
-        let (report, mut commit, mut check) = match ended {
-            Beside::Ready { report, commit, check } => (report, commit, check),
-            Beside::Ended(outcome) => return Ok(outcome),
-            Beside::Stopped => return Ok(self.stop.get()),
-        };
+    pub(super) fn take_in(&self, work: &Work, passed: PassedWork) -> Result<Input, RunError> {
+        let opened = &work.attempt;
+        let PassedWork { report, mut commit, mut check } = passed;
         let git = self.workspace.repository()?;
         let (head, check) = loop {
-            if let Some(outcome) = self.stop.get() {
-                return Ok(Some(outcome));
+            if self.stop.is_set() {
+                return Ok(Input::BrokenOff(opened.id.clone()));
             }
             if let Err(error) = git.refuse_half_done() {
                 let (id, error) = (opened.key.shown(), error.to_string());
                 let why = format!("{id} has passed and waits: {error}; `specum run` goes on");
-                return self.pause(why).map(Some);
+                return self.pause(why);
             }
             let head = git.head().unwrap_or_default();
             if git.parent_of(&commit).as_ref() == Some(&head)
@@ -166,17 +143,18 @@ impl Executor<'_> {
                 }
                 Some(OnNewest::Fails { reason, shown }) => {
                     self.workspace.keep_commit(opened, &commit)?;
-                    return self.set_aside(opened, reason, &shown, began, &report);
+                    let passed = PassedWork { report, commit, check };
+                    return self.set_aside(work, &passed, reason, &shown);
                 }
-                None => return Ok(self.stop.get()),
+                None => return Ok(Input::BrokenOff(opened.id.clone())),
             }
         };
         let theirs = self.workspace.in_the_way(&head, &commit)?;
         if !theirs.is_empty() {
             let why = self.workspace.kept_out(opened, theirs);
-            return self.pause(why.to_string()).map(Some);
+            return self.pause(why.to_string());
         }
-        self.conclude_isolated(opened, &report, (&commit, check), began)
+        self.conclude_isolated(work, &report, (&commit, check))
     }
 
     /// Puts a result on the newest commit and checks it there; none if everybody stops.
@@ -187,11 +165,9 @@ impl Executor<'_> {
         commit: &str,
         head: &str,
     ) -> Result<Option<OnNewest>, RunError> {
-        let mut warm = self.isolated.lock().expect("no holder panics");
+        let mut warm = lock(&self.warm);
         let git = self.workspace.repository()?;
-        let is_of_it =
-            |warm: &WarmTree| warm.is_there(git) && warm.worked.as_ref() == Some(&opened.id);
-        if !warm.as_ref().is_some_and(is_of_it) {
+        if !warm.as_ref().is_some_and(|warm| warm.is_there(git) && warm.is_of(opened)) {
             self.put_back(&mut warm, Some(head))?;
         }
         if warm.is_none() {
@@ -208,7 +184,7 @@ impl Executor<'_> {
         };
         let changed = git.changed_between(head, &renewed)?;
         let tried = self.workspace.weigh(opened, &report.result, check, &changed);
-        if self.stop.get().is_some() {
+        if self.stop.is_set() {
             return Ok(None);
         }
         if !tried.verdict.passed() {
@@ -223,12 +199,11 @@ impl Executor<'_> {
 
     fn conclude_isolated(
         &self,
-        opened: &Attempt,
+        work: &Work,
         report: &Report,
         (commit, check): (&str, CheckRun),
-        began: Instant,
-    ) -> Result<Option<Outcome>, RunError> {
-        let git = self.workspace.repository()?;
+    ) -> Result<Input, RunError> {
+        let (git, opened) = (self.workspace.repository()?, &work.attempt);
         let changed = git.changed_between(&format!("{commit}^"), commit)?;
         let found = self.workspace.examined_in_worktree(
             opened,
@@ -242,8 +217,8 @@ impl Executor<'_> {
             self.workspace.keep_commit(opened, commit)?;
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
-        self.tell_verdict(&judged, began, report);
-        Ok(None)
+        self.tell_verdict(&judged, work.began, report);
+        Ok(Input::Settled(opened.id.clone()))
     }
 
     /// Lets the worktree be as the setup has left it, at a commit; there is none if
@@ -268,7 +243,7 @@ impl Executor<'_> {
             None => PreparedWorktree::add(workspace, ISOLATED, base)?,
         };
         self.set_up(&tree)?;
-        if self.stop.get().is_none() {
+        if !self.stop.is_set() {
             *warm = Some(WarmTree::after_setup(workspace, tree, caches)?);
         }
         Ok(())
@@ -303,6 +278,11 @@ impl WarmTree {
         };
         let left = leavings(&tree, caches)?.outside(&plan);
         Ok(WarmTree { tree: tree.once_prepared()?, left, changed, worked: None })
+    }
+
+    /// Whether this attempt was worked on in it since it was put back.
+    fn is_of(&self, opened: &Attempt) -> bool {
+        self.worked.as_ref() == Some(&opened.id)
     }
 
     /// Whether it is still there, and nothing else in its place.

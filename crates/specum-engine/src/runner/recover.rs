@@ -10,7 +10,8 @@ use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::attempt::{Attempt, LaunchPlace};
 use specum_core::journal::Entry;
 
-use super::beside::{MovedProject, changed_in, is_worktree, moved, worktree_name};
+use super::driver::write_charge;
+use super::worktree::{MovedProject, Origin, changed_in, is_worktree, moved, worktree_name};
 use super::{RunError, pulse};
 use crate::attempt::{AttemptError, Workspace};
 use crate::files::{self, FileError};
@@ -178,7 +179,7 @@ fn put_away_below(
         let there = Git::at(worktree.path.clone());
         let is_whole = || is_worktree(&worktree.path) && there.head().is_some();
         if let Some(opened) = opened.filter(|_| is_whole()) {
-            let kept = changed_in(&there, opened.base().unwrap_or("HEAD"), workspace)
+            let kept = changed_in(&there, opened.base().unwrap_or("HEAD"), &Origin::of(workspace)?)
                 .and_then(|changed| Ok(workspace.keep(&there, opened, &changed)?));
             // What is kept nowhere stays where it is.
             kept.map_err(|error| error.in_worktree(&worktree.path))?;
@@ -210,7 +211,7 @@ fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
             millis,
             log: log.map(|log| log.to_string_lossy().into_owned()),
         };
-        workspace.charge(&lost.attempt, entry, charge, millis)?;
+        write_charge(workspace, &lost.attempt, entry, charge, millis)?;
     }
     Ok(())
 }

@@ -3,9 +3,9 @@ use std::io::{self, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
 use specum_core::agent;
+use specum_core::coordinate::agents::Patience;
 use specum_core::event::Outcome;
 use specum_core::machine::Start;
-use specum_core::run::Patience;
 
 use super::{Answered, print};
 use crate::exit::Exit;

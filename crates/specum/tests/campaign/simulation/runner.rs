@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use specum_core::agent::{self, Report, Reset, Sign, Trouble};
 use specum_core::attempt::Attempt;
+use specum_core::coordinate::Launch;
+use specum_core::coordinate::agents::{After, Agents, Choice, Patience};
 use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Due, Event, Start};
-use specum_core::run::{After, Choice, Patience, Run};
 use specum_core::state::{Owner, Process};
 use specum_core::tasks::TaskFile;
 
@@ -24,7 +25,7 @@ const LONGEST_WAIT: u64 = 8 * 24 * 3_600_000;
 const FRUITLESS: u32 = 3;
 
 pub(crate) struct Runner {
-    run: Run,
+    run: Agents,
     team: &'static [&'static str],
     began: u64,
     charged_until: u64,
@@ -72,7 +73,7 @@ impl World {
         let agents: Vec<String> = team.iter().map(|&name| name.to_owned()).collect();
         self.record(Entry::RunStarted { agents: agents.clone() })?;
         self.runner = Some(Runner {
-            run: Run::new(agents, PATIENCE),
+            run: Agents::new(agents, PATIENCE),
             team,
             began: self.now,
             charged_until: 0,
@@ -229,7 +230,7 @@ impl World {
         written?;
         let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
         self.story(format!("{name} works {}: {act:?}", key.id));
-        runner.run.started(slot, agent, now);
+        runner.run.started(launch(slot), agent, now);
         let worker = Worker::new(name, act);
         let running = Running { worker, agent, started: now, last_sign: now, tools: 0 };
         runner.jobs[slot].stage = Stage::Running(running);
@@ -241,7 +242,7 @@ impl World {
         let Stage::Running(running) = &mut runner.jobs[slot].stage else { return };
         let signs = running.worker.goes_on(&mut self.chance);
         for sign in &signs {
-            runner.run.said(slot, sign, now);
+            runner.run.said(launch(slot), sign, now);
             match sign {
                 Sign::Tool { .. } => running.tools += 1,
                 Sign::ToolEnded => running.tools = running.tools.saturating_sub(1),
@@ -256,7 +257,9 @@ impl World {
 
     /// Ends whoever has taken too long, and nobody else.
     fn end_overdue(&mut self, runner: &mut Runner, now: u64) -> Result<Option<Outcome>, Halt> {
-        let told: BTreeMap<usize, Trouble> = runner.run.overdue(now).into_iter().collect();
+        let told = runner.run.overdue(now).into_iter();
+        let told: BTreeMap<usize, Trouble> =
+            told.map(|(Launch(slot), trouble)| (slot as usize, trouble)).collect();
         let mut late = BTreeMap::new();
         for (slot, job) in runner.jobs.iter().enumerate() {
             let Stage::Running(running) = &job.stage else { continue };
@@ -288,7 +291,7 @@ impl World {
         let (act, agent) = (running.worker.act, running.agent);
         let word = runner.jobs[slot].opened.role.signal();
         let (signs, mut report) = running.worker.ends(word, self.wall, ours.is_some());
-        signs.iter().for_each(|sign| runner.run.said(slot, sign, now));
+        signs.iter().for_each(|sign| runner.run.said(launch(slot), sign, now));
         if let Some(ours) = ours
             && report.trouble.as_ref().is_some_and(|told| !told.is_told_by_the_agent())
         {
@@ -297,7 +300,7 @@ impl World {
         self.charge(runner, slot, agent, &report, now)?;
         let changed = !self.fair && self.chance.once_in(4);
         let reset = self.reset_of(&report).map(|wait| now + wait);
-        let after = runner.run.ended(slot, &report, changed, reset, now);
+        let after = runner.run.ended(launch(slot), &report, changed, reset, now);
         runner.means_what_it_should(&report, changed, &after)?;
         match after {
             After::Judge => {
@@ -349,7 +352,7 @@ impl World {
             Some(Trouble::RateLimited { .. } | Trouble::NotAuthenticated(_) | Trouble::Missing(_))
         );
         let broke_off = report.usage.is_none() && !never_worked;
-        let usage = report.usage.or(Some(runner.run.used_by(slot)));
+        let usage = report.usage.or(Some(runner.run.used_by(launch(slot))));
         let millis = now - runner.charged_until;
         runner.charged_until = now;
         let opened = &runner.jobs[slot].opened;
@@ -498,4 +501,8 @@ impl Runner {
         promise!(expected, "{:?} with {} in a row means {after:?}", report.trouble, self.fruitless);
         Ok(())
     }
+}
+
+fn launch(slot: usize) -> Launch {
+    Launch(slot as u64)
 }

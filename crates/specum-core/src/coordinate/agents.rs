@@ -1,11 +1,9 @@
-//! The decisions of a run: which agent works, what an agent's end means, when
-//! somebody has taken too long, and when to stop.
-//!
-//! Nothing here knows a clock or a process: time comes in as milliseconds since
-//! the run began, and what is to be done goes out as a value.
+//! The agents of a run: which of them works, what an agent's end means, who has
+//! taken too long, and when to give up.
 
 use std::collections::BTreeMap;
 
+use super::Launch;
 use crate::agent::{Report, Sign, Trouble, Usage};
 use crate::budget::Budget;
 use crate::event::Outcome;
@@ -58,15 +56,12 @@ impl WaitClock {
     }
 }
 
-/// Which of the running attempts: its place in the unit of work.
-pub type Slot = usize;
-
-/// A run while it lasts.
+/// The agents of a run while it lasts.
 #[derive(Debug)]
-pub struct Run {
+pub struct Agents {
     patience: Patience,
     agents: Vec<Candidate>,
-    running: BTreeMap<Slot, Running>,
+    running: BTreeMap<Launch, Running>,
     /// Attempts in a row that came to nothing.
     fruitless: u32,
     /// Nobody is started before.
@@ -131,9 +126,9 @@ pub enum After {
     Stop(Trouble, Outcome),
 }
 
-impl Run {
-    /// A run that begins, with its agents in the order in which they are asked.
-    pub fn new(agents: Vec<String>, patience: Patience) -> Run {
+impl Agents {
+    /// Those of a run that begins, in the order in which they are asked.
+    pub fn new(agents: Vec<String>, patience: Patience) -> Agents {
         let candidate = |name| Candidate {
             name,
             useless: None,
@@ -141,7 +136,7 @@ impl Run {
             waits: 0,
             has_named_price: false,
         };
-        Run {
+        Agents {
             patience,
             agents: agents.into_iter().map(candidate).collect(),
             running: BTreeMap::new(),
@@ -193,24 +188,24 @@ impl Run {
 
     /// Most dollars that a start may cost: what the cap leaves, less what the others
     /// at work have to be expected to cost. `None` without a cap.
-    pub fn allowance(&self, slot: Slot, budget: &Budget) -> Option<f64> {
+    pub fn allowance(&self, launch: Launch, budget: &Budget) -> Option<f64> {
         let left = budget.cost_left()?;
-        Some((left - self.expected_cost(budget, Some(slot))).max(0.0))
+        Some((left - self.expected_cost(budget, Some(launch))).max(0.0))
     }
 
     /// What those at work have to be expected to cost together, without one of them.
-    fn expected_cost(&self, budget: &Budget, without: Option<Slot>) -> f64 {
-        let others = self.running.iter().filter(|(slot, _)| Some(**slot) != without);
+    fn expected_cost(&self, budget: &Budget, without: Option<Launch>) -> f64 {
+        let others = self.running.iter().filter(|(launch, _)| Some(**launch) != without);
         others.map(|(_, running)| budget.expected_cost(running.usage, running.answered)).sum()
     }
 
     /// A start has come to nothing before its agent could end.
-    pub fn abandoned(&mut self, slot: Slot) {
-        self.running.remove(&slot);
+    pub fn abandoned(&mut self, launch: Launch) {
+        self.running.remove(&launch);
     }
 
     /// An agent has been started.
-    pub fn started(&mut self, slot: Slot, agent: usize, now: Millis) {
+    pub fn started(&mut self, launch: Launch, agent: usize, now: Millis) {
         let running = Running {
             agent,
             started: now,
@@ -219,12 +214,12 @@ impl Run {
             usage: Usage::default(),
             answered: false,
         };
-        self.running.insert(slot, running);
+        self.running.insert(launch, running);
     }
 
     /// A running agent has printed something.
-    pub fn printed(&mut self, slot: Slot, now: Millis) {
-        if let Some(running) = self.running.get_mut(&slot) {
+    pub fn printed(&mut self, launch: Launch, now: Millis) {
+        if let Some(running) = self.running.get_mut(&launch) {
             running.last_sign = now;
         }
     }
@@ -235,8 +230,8 @@ impl Run {
     }
 
     /// A running agent has said what it does.
-    pub fn said(&mut self, slot: Slot, sign: &Sign, now: Millis) {
-        let Some(running) = self.running.get_mut(&slot) else { return };
+    pub fn said(&mut self, launch: Launch, sign: &Sign, now: Millis) {
+        let Some(running) = self.running.get_mut(&launch) else { return };
         match sign {
             // An agent that waits by itself has nothing to show for it.
             Sign::Retrying { .. } => return,
@@ -251,15 +246,15 @@ impl Run {
 
     /// A running agent has said its last word, and what is left is its end; or it
     /// was not the last one.
-    pub fn answered(&mut self, slot: Slot, answered: bool) {
-        if let Some(running) = self.running.get_mut(&slot) {
+    pub fn answered(&mut self, launch: Launch, answered: bool) {
+        if let Some(running) = self.running.get_mut(&launch) {
             running.answered = answered;
         }
     }
 
     /// What a running agent has used so far.
-    pub fn used_by(&self, slot: Slot) -> Usage {
-        self.running.get(&slot).map(|running| running.usage).unwrap_or_default()
+    pub fn used_by(&self, launch: Launch) -> Usage {
+        self.running.get(&launch).map(|running| running.usage).unwrap_or_default()
     }
 
     /// What those who run right now have used.
@@ -276,7 +271,7 @@ impl Run {
     }
 
     /// Those who have taken too long.
-    pub fn overdue(&self, now: Millis) -> Vec<(Slot, Trouble)> {
+    pub fn overdue(&self, now: Millis) -> Vec<(Launch, Trouble)> {
         let patience = self.patience;
         let silence = |running: &Running| match running.answered {
             true => patience.idle.min(LONGEST_END),
@@ -284,11 +279,11 @@ impl Run {
         };
         self.running
             .iter()
-            .filter_map(|(slot, running)| {
+            .filter_map(|(launch, running)| {
                 if now - running.started >= patience.task {
-                    Some((*slot, Trouble::Timeout(patience.task / 1000)))
+                    Some((*launch, Trouble::Timeout(patience.task / 1000)))
                 } else if running.tools == 0 && now - running.last_sign >= silence(running) {
-                    Some((*slot, Trouble::Idle(silence(running) / 1000)))
+                    Some((*launch, Trouble::Idle(silence(running) / 1000)))
                 } else {
                     None
                 }
@@ -300,13 +295,13 @@ impl Run {
     /// anything; `reset` when a limit that it named ends.
     pub fn ended(
         &mut self,
-        slot: Slot,
+        launch: Launch,
         report: &Report,
         changed: bool,
         reset: Option<Millis>,
         now: Millis,
     ) -> After {
-        let Some(agent) = self.running.remove(&slot).map(|running| running.agent) else {
+        let Some(agent) = self.running.remove(&launch).map(|running| running.agent) else {
             return After::Judge;
         };
         if report.usage.and_then(|usage| usage.cost).is_some_and(|cost| cost > 0.0) {
@@ -390,9 +385,9 @@ mod tests {
     use super::*;
     use crate::budget::Charge;
 
-    fn run(agents: &[&str]) -> Run {
+    fn run(agents: &[&str]) -> Agents {
         let agents = agents.iter().map(|&name| name.to_owned()).collect();
-        Run::new(agents, Patience { task: 60_000, idle: 10_000 })
+        Agents::new(agents, Patience { task: 60_000, idle: 10_000 })
     }
 
     fn troubled(trouble: Trouble) -> Report {
@@ -406,8 +401,8 @@ mod tests {
     #[test]
     fn a_limit_is_waited_for_and_is_no_attempt() {
         let mut run = run(&["claude"]);
-        run.started(0, 0, 0);
-        assert_eq!(run.ended(0, &limit(), false, Some(9_000), 1_000), After::Again);
+        run.started(Launch(0), 0, 0);
+        assert_eq!(run.ended(Launch(0), &limit(), false, Some(9_000), 1_000), After::Again);
         let wait = Choice::Wait { agent: 0, until: 9_000, why: "429".into() };
         assert_eq!(run.choose(1_000), wait);
         assert_eq!(run.choose(9_000), Choice::Use(0));
@@ -420,24 +415,24 @@ mod tests {
         let priced = |cost| Report { usage: Some(Usage { tokens: 1, cost }), ..Report::default() };
         assert!(run.may_start(0, &Budget::default()), "without a cap nothing holds it back");
         assert!(run.may_start(0, &budget), "the first one");
-        run.started(0, 0, 0);
+        run.started(Launch(0), 0, 0);
         assert!(!run.may_start(0, &budget), "nobody knows yet what that one costs");
         assert!(run.may_start(0, &Budget::default()));
-        run.ended(0, &priced(None), false, None, 0);
-        run.started(0, 0, 0);
+        run.ended(Launch(0), &priced(None), false, None, 0);
+        run.started(Launch(0), 0, 0);
         assert!(!run.may_start(0, &budget), "the first one has named no price");
-        run.ended(0, &priced(Some(1.0)), false, None, 0);
+        run.ended(Launch(0), &priced(Some(1.0)), false, None, 0);
         budget.spend(&Charge { cost: Some(1.0), ..Charge::default() });
         // $4 are left, for four at a dollar each.
-        for slot in 0..4 {
-            assert!(run.may_start(0, &budget), "{slot}");
-            run.started(slot, 0, 0);
+        for launch in 0..4 {
+            assert!(run.may_start(0, &budget), "{launch}");
+            run.started(Launch(launch), 0, 0);
         }
         assert!(!run.may_start(0, &budget));
-        run.ended(3, &priced(Some(0.5)), false, None, 0);
+        run.ended(Launch(3), &priced(Some(0.5)), false, None, 0);
         budget.spend(&Charge { cost: Some(0.5), ..Charge::default() });
         assert!(!run.may_start(0, &budget), "$3.50 are left, and three dollars are taken");
-        run.abandoned(2);
+        run.abandoned(Launch(2));
         assert!(run.may_start(0, &budget));
         assert!(!run.may_start(1, &budget), "the other agent has not named a price");
     }
@@ -446,17 +441,21 @@ mod tests {
     fn finding_51_a_start_may_cost_what_the_cap_and_the_others_leave() {
         let mut run = run(&["claude"]);
         let mut budget = Budget { max_cost: Some(5.0), ..Budget::default() };
-        run.started(0, 0, 0);
-        assert_eq!(run.allowance(0, &Budget::default()), None);
-        assert_eq!(run.allowance(0, &budget), Some(5.0));
+        run.started(Launch(0), 0, 0);
+        assert_eq!(run.allowance(Launch(0), &Budget::default()), None);
+        assert_eq!(run.allowance(Launch(0), &budget), Some(5.0));
         budget.spend(&Charge { cost: Some(1.0), ..Charge::default() });
-        run.started(1, 0, 0);
-        assert_eq!(run.allowance(1, &budget), Some(3.0), "the other is taken to cost a dollar");
-        run.said(0, &Sign::Used(Usage { tokens: 1, cost: Some(3.5) }), 0);
-        assert_eq!(run.allowance(1, &budget), Some(0.5), "it has named a higher price");
-        run.said(0, &Sign::Used(Usage { tokens: 1, cost: Some(0.5) }), 0);
-        run.answered(0, true);
-        assert_eq!(run.allowance(1, &budget), Some(3.5), "that is all it costs");
+        run.started(Launch(1), 0, 0);
+        assert_eq!(
+            run.allowance(Launch(1), &budget),
+            Some(3.0),
+            "the other is taken to cost a dollar"
+        );
+        run.said(Launch(0), &Sign::Used(Usage { tokens: 1, cost: Some(3.5) }), 0);
+        assert_eq!(run.allowance(Launch(1), &budget), Some(0.5), "it has named a higher price");
+        run.said(Launch(0), &Sign::Used(Usage { tokens: 1, cost: Some(0.5) }), 0);
+        run.answered(Launch(0), true);
+        assert_eq!(run.allowance(Launch(1), &budget), Some(3.5), "that is all it costs");
     }
 
     #[test]
@@ -464,9 +463,9 @@ mod tests {
         const HOUR: Millis = 3_600_000;
         let mut run = run(&["claude"]);
         let mut clock = WaitClock::default();
-        let limited = |run: &mut Run, now: Millis| {
-            run.started(0, 0, now);
-            run.ended(0, &limit(), false, Some(now + HOUR), now);
+        let limited = |run: &mut Agents, now: Millis| {
+            run.started(Launch(0), 0, now);
+            run.ended(Launch(0), &limit(), false, Some(now + HOUR), now);
         };
         limited(&mut run, clock.now(10, 12));
         assert!(matches!(run.choose(clock.now(20, 22)), Choice::Wait { .. }));
@@ -486,17 +485,17 @@ mod tests {
         let mut now = 0;
         let mut waits = Vec::new();
         for _ in 0..9 {
-            run.started(0, 0, now);
-            run.ended(0, &limit(), false, None, now);
+            run.started(Launch(0), 0, now);
+            run.ended(Launch(0), &limit(), false, None, now);
             let Choice::Wait { until, .. } = run.choose(now) else { panic!("it waits") };
             waits.push((until - now) / 1000);
             now = until;
         }
         assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1800, 1800, 1800]);
-        run.started(0, 0, now);
-        assert_eq!(run.ended(0, &Report::default(), true, None, now), After::Judge);
-        run.started(0, 0, now);
-        run.ended(0, &limit(), false, None, now);
+        run.started(Launch(0), 0, now);
+        assert_eq!(run.ended(Launch(0), &Report::default(), true, None, now), After::Judge);
+        run.started(Launch(0), 0, now);
+        run.ended(Launch(0), &limit(), false, None, now);
         assert!(matches!(run.choose(now), Choice::Wait { until, .. } if until == now + 30_000));
     }
 
@@ -506,8 +505,8 @@ mod tests {
         let mut now = 0;
         let mut waits = Vec::new();
         for _ in 0..5 {
-            run.started(0, 0, now);
-            run.ended(0, &limit(), false, Some(now + 1_000), now);
+            run.started(Launch(0), 0, now);
+            run.ended(Launch(0), &limit(), false, Some(now + 1_000), now);
             let Choice::Wait { until, .. } = run.choose(now) else { panic!("it waits") };
             waits.push((until - now) / 1000);
             now = until;
@@ -518,11 +517,11 @@ mod tests {
     #[test]
     fn the_next_agent_takes_over_and_the_first_comes_back_after_its_limit() {
         let mut run = run(&["claude", "codex"]);
-        run.started(0, 0, 0);
-        run.ended(0, &limit(), false, Some(50_000), 0);
+        run.started(Launch(0), 0, 0);
+        run.ended(Launch(0), &limit(), false, Some(50_000), 0);
         assert_eq!(run.choose(0), Choice::Use(1));
-        run.started(0, 1, 0);
-        run.ended(0, &limit(), false, Some(40_000), 0);
+        run.started(Launch(0), 1, 0);
+        run.ended(Launch(0), &limit(), false, Some(40_000), 0);
         assert!(matches!(run.choose(0), Choice::Wait { agent: 1, until: 40_000, .. }));
         assert_eq!(run.choose(40_000), Choice::Use(1));
         assert_eq!(run.choose(50_000), Choice::Use(0));
@@ -532,11 +531,11 @@ mod tests {
     fn without_anybody_signed_in_it_is_over_at_once() {
         let mut run = run(&["claude", "codex"]);
         let refused = troubled(Trouble::NotAuthenticated("401".into()));
-        run.started(0, 0, 0);
-        assert_eq!(run.ended(0, &refused, false, None, 0), After::Again);
+        run.started(Launch(0), 0, 0);
+        assert_eq!(run.ended(Launch(0), &refused, false, None, 0), After::Again);
         assert_eq!(run.choose(0), Choice::Use(1));
-        run.started(0, 1, 0);
-        assert_eq!(run.ended(0, &refused, false, None, 0), After::Again);
+        run.started(Launch(0), 1, 0);
+        assert_eq!(run.ended(Launch(0), &refused, false, None, 0), After::Again);
         let Choice::Nobody(why) = run.choose(0) else { panic!("nobody is left") };
         assert!(why.contains("claude: ") && why.contains("codex: "), "{why}");
     }
@@ -546,8 +545,8 @@ mod tests {
         let mut run = run(&["claude"]);
         let crash = troubled(Trouble::Crash("code 1".into()));
         let mut end = |report: &Report, changed, now| {
-            run.started(0, 0, now);
-            let after = run.ended(0, report, changed, None, now);
+            run.started(Launch(0), 0, now);
+            let after = run.ended(Launch(0), report, changed, None, now);
             (after, run.choose(now))
         };
         let (after, choice) = end(&crash, false, 0);
@@ -563,101 +562,101 @@ mod tests {
         let mut run = run(&["claude"]);
         let crash = troubled(Trouble::Crash("code 1".into()));
         for changed in [false, false, true, false, false] {
-            run.started(0, 0, 0);
-            assert!(matches!(run.ended(0, &crash, changed, None, 0), After::Fail(_)));
+            run.started(Launch(0), 0, 0);
+            assert!(matches!(run.ended(Launch(0), &crash, changed, None, 0), After::Fail(_)));
         }
-        run.started(0, 0, 0);
-        assert_eq!(run.ended(0, &Report::default(), false, None, 0), After::Judge);
-        run.started(0, 0, 0);
-        assert!(matches!(run.ended(0, &crash, false, None, 0), After::Fail(_)));
+        run.started(Launch(0), 0, 0);
+        assert_eq!(run.ended(Launch(0), &Report::default(), false, None, 0), After::Judge);
+        run.started(Launch(0), 0, 0);
+        assert!(matches!(run.ended(Launch(0), &crash, false, None, 0), After::Fail(_)));
     }
 
     #[test]
     fn silence_is_bounded_but_not_while_a_tool_runs() {
         let mut run = run(&["claude"]);
-        run.started(0, 0, 0);
-        run.started(1, 0, 0);
-        run.said(1, &Sign::Tool { name: "Bash: make".into() }, 1_000);
-        run.printed(0, 5_000);
+        run.started(Launch(0), 0, 0);
+        run.started(Launch(1), 0, 0);
+        run.said(Launch(1), &Sign::Tool { name: "Bash: make".into() }, 1_000);
+        run.printed(Launch(0), 5_000);
         assert_eq!(run.overdue(14_999), []);
-        assert_eq!(run.overdue(15_000), [(0, Trouble::Idle(10))]);
-        run.said(1, &Sign::ToolEnded, 20_000);
+        assert_eq!(run.overdue(15_000), [(Launch(0), Trouble::Idle(10))]);
+        run.said(Launch(1), &Sign::ToolEnded, 20_000);
         assert_eq!(run.overdue(30_000).len(), 2);
-        run.said(1, &Sign::Tool { name: "Bash: make".into() }, 30_000);
-        assert_eq!(run.overdue(60_000).pop(), Some((1, Trouble::Timeout(60))));
+        run.said(Launch(1), &Sign::Tool { name: "Bash: make".into() }, 30_000);
+        assert_eq!(run.overdue(60_000).pop(), Some((Launch(1), Trouble::Timeout(60))));
     }
 
     #[test]
     fn of_two_tools_the_last_one_starts_the_clock() {
         let mut run = run(&["claude"]);
-        run.started(0, 0, 0);
+        run.started(Launch(0), 0, 0);
         for _ in 0..2 {
-            run.said(0, &Sign::Tool { name: "Bash: make".into() }, 0);
+            run.said(Launch(0), &Sign::Tool { name: "Bash: make".into() }, 0);
         }
-        run.said(0, &Sign::ToolEnded, 0);
+        run.said(Launch(0), &Sign::ToolEnded, 0);
         assert_eq!(run.overdue(59_999), []);
-        run.said(0, &Sign::ToolEnded, 20_000);
-        assert_eq!(run.overdue(30_000), [(0, Trouble::Idle(10))]);
-        run.said(0, &Sign::Tool { name: "Bash: make".into() }, 30_000);
+        run.said(Launch(0), &Sign::ToolEnded, 20_000);
+        assert_eq!(run.overdue(30_000), [(Launch(0), Trouble::Idle(10))]);
+        run.said(Launch(0), &Sign::Tool { name: "Bash: make".into() }, 30_000);
         // The model speaks when it has what it waited for.
-        run.said(0, &Sign::Text { text: "done".into() }, 30_000);
-        assert_eq!(run.overdue(40_000), [(0, Trouble::Idle(10))]);
+        run.said(Launch(0), &Sign::Text { text: "done".into() }, 30_000);
+        assert_eq!(run.overdue(40_000), [(Launch(0), Trouble::Idle(10))]);
     }
 
     #[test]
     fn finding_44_whoever_has_answered_and_does_not_end_is_ended_soon() {
         let patience = Patience { task: 3_600_000, idle: 600_000 };
-        let mut run = Run::new(vec!["command".into()], patience);
-        run.started(0, 0, 0);
-        run.answered(0, true);
+        let mut run = Agents::new(vec!["command".into()], patience);
+        run.started(Launch(0), 0, 0);
+        run.answered(Launch(0), true);
         assert_eq!(run.overdue(29_999), []);
-        assert_eq!(run.overdue(30_000), [(0, Trouble::Idle(30))]);
-        run.answered(0, false);
+        assert_eq!(run.overdue(30_000), [(Launch(0), Trouble::Idle(30))]);
+        run.answered(Launch(0), false);
         assert_eq!(run.overdue(599_999), [], "it was not the last word");
     }
 
     #[test]
     fn finding_43_nobody_was_silent_while_nobody_listened() {
         let mut run = run(&["claude"]);
-        run.started(0, 0, 0);
-        assert_eq!(run.overdue(10_000), [(0, Trouble::Idle(10))]);
+        run.started(Launch(0), 0, 0);
+        assert_eq!(run.overdue(10_000), [(Launch(0), Trouble::Idle(10))]);
         run.was_away(10_000);
         assert_eq!(run.overdue(19_999), []);
-        assert_eq!(run.overdue(20_000), [(0, Trouble::Idle(10))]);
+        assert_eq!(run.overdue(20_000), [(Launch(0), Trouble::Idle(10))]);
     }
 
     #[test]
     fn whoever_has_answered_is_not_ended_for_what_it_cost() {
         let mut run = run(&["claude"]);
         let budget = Budget { max_tokens: Some(10), max_millis: Some(5), ..Budget::default() };
-        run.started(0, 0, 0);
-        run.answered(0, true);
-        run.said(0, &Sign::Used(Usage { tokens: 20, cost: None }), 0);
+        run.started(Launch(0), 0, 0);
+        run.answered(Launch(0), true);
+        run.said(Launch(0), &Sign::Used(Usage { tokens: 20, cost: None }), 0);
         assert_eq!(run.exhausted(&budget, 0), None);
         assert!(run.exhausted(&budget, 5).is_some(), "time is up for everybody");
-        run.started(1, 0, 0);
+        run.started(Launch(1), 0, 0);
         assert!(run.exhausted(&budget, 0).is_some(), "another one still costs");
     }
 
     #[test]
     fn an_agent_that_retries_by_itself_for_ever_is_silent() {
         let mut run = run(&["opencode"]);
-        run.started(0, 0, 0);
-        run.said(0, &Sign::Retrying { why: "429".into() }, 9_000);
-        assert_eq!(run.overdue(10_000), [(0, Trouble::Idle(10))]);
+        run.started(Launch(0), 0, 0);
+        run.said(Launch(0), &Sign::Retrying { why: "429".into() }, 9_000);
+        assert_eq!(run.overdue(10_000), [(Launch(0), Trouble::Idle(10))]);
     }
 
     #[test]
     fn a_cap_binds_while_agents_run() {
         let mut run = run(&["claude"]);
         let budget = Budget { max_tokens: Some(100), tokens: 50, ..Budget::default() };
-        for slot in 0..2 {
-            run.started(slot, 0, 0);
+        for launch in 0..2 {
+            run.started(Launch(launch), 0, 0);
             let usage = Usage { tokens: 20, cost: None };
-            run.said(slot, &Sign::Used(usage), 0);
+            run.said(Launch(launch), &Sign::Used(usage), 0);
         }
         assert_eq!(run.exhausted(&budget, 0), None);
-        run.said(1, &Sign::Used(Usage { tokens: 30, cost: None }), 0);
+        run.said(Launch(1), &Sign::Used(Usage { tokens: 30, cost: None }), 0);
         assert!(run.exhausted(&budget, 0).is_some());
     }
 }

@@ -1,0 +1,758 @@
+//! What is done for a run, whoever asks for it: attempts are opened, orders are made
+//! out and carried out, results are received, and what failed is given up.
+//!
+//! Each function carries out one action of the coordinator and gives the input that
+//! answers it. Those that touch the user's tree are called one at a time.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use specum_core::agent::{Order, Report, Sign, Trouble};
+use specum_core::attempt::{Attempt, AttemptId, ReadyWork};
+use specum_core::brief;
+use specum_core::coordinate::{AgentEnd, Input, Launch, OpenWork, Site, Stands};
+use specum_core::event::{Outcome, RunEvent};
+use specum_core::journal::Entry;
+use specum_core::line;
+use specum_core::machine::Due;
+use specum_core::prompt;
+use specum_core::protocol::{CheckedWork, PROTOCOL, WorkOrder, WorkResult, WorkSign};
+use specum_core::tasks;
+use specum_core::verify::{CheckRun, Role};
+
+use super::isolate::WarmTree;
+use super::limits::resets_in;
+use super::worker::{self, Checkout, Supervisor};
+use super::worktree::{PreparedWorktree, worktree_name};
+use super::{Listener, Message, Options, RunError, millis_since, recover};
+use crate::attempt::{self, AttemptError, By, Judgement, NextWork, Workspace};
+use crate::files::FileError;
+use crate::git::Programs;
+use crate::logs;
+use crate::names::ready_reference;
+use crate::process::Handle;
+
+/// Why everybody is to stop, once they are.
+#[derive(Default)]
+pub(super) struct Stop(Mutex<Option<Outcome>>);
+
+impl Stop {
+    /// The first reason counts.
+    pub(super) fn set(&self, why: Outcome) {
+        lock(&self.0).get_or_insert(why);
+    }
+
+    pub(super) fn get(&self) -> Option<Outcome> {
+        lock(&self.0).clone()
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        lock(&self.0).is_some()
+    }
+}
+
+/// What those who work for a run share.
+pub(super) struct Crew<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) options: &'a Options,
+    pub(super) listener: &'a dyn Listener,
+    pub(super) stop: &'a Stop,
+    /// What git would start when the last agent had ended.
+    pub(super) programs: Mutex<Programs>,
+    /// The attempts that are worked on.
+    pub(super) works: Mutex<HashMap<AttemptId, Arc<Work>>>,
+    /// The worktree of an isolated run, once it is made.
+    pub(super) warm: Mutex<Option<WarmTree>>,
+    /// What each start has come to, for its charge.
+    pub(super) starts: Mutex<HashMap<Launch, StartEnd>>,
+}
+
+/// An attempt that is worked on.
+pub(super) struct Work {
+    pub(super) attempt: Attempt,
+    pub(super) site: Site,
+    pub(super) began: Instant,
+    /// What specum's own check has shown, for whoever is to fix it.
+    shown: Mutex<Option<(String, String)>>,
+    /// What its agent came to, and what there is of it.
+    pub(super) result: Mutex<PassedWork>,
+    /// Its worktree, if it has one of its own.
+    worktree: Mutex<Option<PreparedWorktree>>,
+}
+
+/// What the last agent of an attempt came to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PassedWork {
+    pub(super) report: Report,
+    /// The commit that holds it, if it was made in a worktree.
+    pub(super) commit: String,
+    /// The check that it has passed there, unless that was in an earlier run.
+    pub(super) check: Option<CheckRun>,
+}
+
+/// How a start of an agent ended.
+pub(super) struct StartEnd {
+    pub(super) millis: u64,
+    pub(super) log: PathBuf,
+}
+
+/// A start that the coordinator wants.
+pub(super) struct StartRequest {
+    pub(super) launch: Launch,
+    pub(super) attempt: AttemptId,
+    /// Which of the agents.
+    pub(super) agent: usize,
+    /// Most dollars that it may cost.
+    pub(super) max_cost: Option<f64>,
+}
+
+impl Crew<'_> {
+    /// Opens what is due.
+    pub(super) fn open(&self) -> Result<Input, RunError> {
+        if let Ok(git) = &self.workspace.git {
+            git.clear_locks()?;
+        }
+        let next = self.workspace.open()?;
+        self.tell_news();
+        Ok(match next {
+            NextWork::Work(opened) => Input::Opened(self.take_up(opened)?),
+            NextWork::Complete => Input::NothingDue(Outcome::Complete),
+            NextWork::Wait(due) => Input::NothingDue(waits(&due)),
+        })
+    }
+
+    /// Opens more tasks of the group that is worked on.
+    pub(super) fn join(&self, room: usize) -> Result<Input, RunError> {
+        let opened = self.workspace.join(room)?;
+        self.tell_news();
+        let sites = vec![Site::Worktree; opened.len()];
+        Ok(Input::Opened(self.works_of(opened.into_iter().zip(sites))?))
+    }
+
+    /// Completes the loop if every box is ticked.
+    pub(super) fn complete_if_done(&self) -> Result<Input, RunError> {
+        match self.workspace.is_done()? {
+            true => self.open(),
+            false => Ok(Input::NotDone),
+        }
+    }
+
+    /// Decides where each of the attempts is worked on.
+    fn take_up(&self, opened: Vec<Attempt>) -> Result<Vec<OpenWork>, RunError> {
+        let site = match opened.as_slice() {
+            [alone] if alone.base().is_none() || !self.workspace.in_batch()? => {
+                match self.options.isolate || self.workspace.waits_in_worktree(alone)? {
+                    true => Site::Isolated,
+                    false => Site::Tree,
+                }
+            }
+            [_, _, ..] => {
+                let tasks = opened.iter().map(|opened| opened.key.clone()).collect();
+                self.tell(RunEvent::GroupStarted { tasks });
+                Site::Worktree
+            }
+            _ => Site::Worktree,
+        };
+        let sites = vec![site; opened.len()];
+        self.works_of(opened.into_iter().zip(sites))
+    }
+
+    fn works_of(
+        &self,
+        opened: impl Iterator<Item = (Attempt, Site)>,
+    ) -> Result<Vec<OpenWork>, RunError> {
+        let (view, ledger) = (self.workspace.store.read()?, self.workspace.store.ledger()?);
+        let file = view.file();
+        let mut works = lock(&self.works);
+        let mut open = Vec::new();
+        for (attempt, site) in opened {
+            let place = file.tasks.iter().position(|task| task.name() == attempt.key.id);
+            let stands = match ledger.ready(&attempt.id) {
+                Some(_) => Stands::Ready,
+                None if site != Site::Worktree
+                    && attempt.role == Role::QaEngineer
+                    && ledger.last_failure(&attempt.key).is_none()
+                    && !self.workspace.commands_of(&attempt)?.is_empty() =>
+                {
+                    Stands::NeedsCheck
+                }
+                None => Stands::NeedsAgent,
+            };
+            open.push(OpenWork {
+                attempt: attempt.id.clone(),
+                task: attempt.key.id.clone(),
+                place: place.unwrap_or(usize::MAX),
+                site,
+                stands,
+            });
+            let ready = ledger.ready(&attempt.id).map(|ReadyWork { result, commit }| PassedWork {
+                report: Report { result: result.clone(), ..Report::default() },
+                commit: commit.clone(),
+                check: None,
+            });
+            works.entry(attempt.id.clone()).or_insert_with(|| {
+                Arc::new(Work {
+                    attempt,
+                    site,
+                    began: Instant::now(),
+                    shown: Mutex::default(),
+                    result: Mutex::new(ready.unwrap_or_default()),
+                    worktree: Mutex::default(),
+                })
+            });
+        }
+        Ok(open)
+    }
+
+    /// An attempt that was opened.
+    pub(super) fn work(&self, attempt: &AttemptId) -> Result<Arc<Work>, RunError> {
+        let lost = || AttemptError::NotOpen(attempt.to_string());
+        Ok(Arc::clone(lock(&self.works).get(attempt).ok_or_else(lost)?))
+    }
+
+    /// Runs the check of an attempt for which no agent has worked yet.
+    pub(super) fn check(&self, attempt: &AttemptId) -> Result<Input, RunError> {
+        let work = self.work(attempt)?;
+        let opened = &work.attempt;
+        let (task, number) = (opened.key.clone(), opened.number);
+        self.tell(RunEvent::AttemptStarted { task, attempt: number, agent: None, log: None });
+        if work.site == Site::Isolated {
+            return self.check_isolated(&work);
+        }
+        self.tell_check(opened, false);
+        let found = self.workspace.examine(opened, opened.role.signal(), None)?;
+        if self.stop.is_set() {
+            return Ok(Input::BrokenOff(attempt.clone()));
+        }
+        if let Some(why) = found.failed_check() {
+            work.show(why);
+            return Ok(Input::CheckFailed(attempt.clone()));
+        }
+        let judged = self.workspace.conclude(opened, found, By::Run)?;
+        self.tell_verdict(&judged, work.began, &Report::default());
+        Ok(Input::Settled(attempt.clone()))
+    }
+
+    /// Judges an attempt in the user's tree, or lets the tree take in what was made
+    /// elsewhere.
+    pub(super) fn integrate(&self, attempt: &AttemptId) -> Result<Input, RunError> {
+        let work = self.work(attempt)?;
+        let passed = lock(&work.result).clone();
+        match work.site {
+            Site::Tree => self.judge_in_tree(&work, &passed),
+            Site::Worktree if !self.options.isolate => self.bring_in(&work, &passed),
+            Site::Worktree | Site::Isolated => self.take_in(&work, passed),
+        }
+    }
+
+    fn judge_in_tree(&self, work: &Work, passed: &PassedWork) -> Result<Input, RunError> {
+        let (opened, report) = (&work.attempt, &passed.report);
+        self.tell_check(opened, false);
+        let found = self.workspace.examine(opened, &report.result, None)?;
+        if self.stop.is_set() {
+            return Ok(Input::BrokenOff(opened.id.clone()));
+        }
+        let judged = self.workspace.conclude(opened, found, By::Run)?;
+        self.tell_verdict(&judged, work.began, report);
+        Ok(Input::Settled(opened.id.clone()))
+    }
+
+    /// Ends an attempt as failed, for a reason that lies with its agent.
+    pub(super) fn give_up(
+        &self,
+        attempt: &AttemptId,
+        trouble: &Trouble,
+    ) -> Result<Input, RunError> {
+        let work = self.work(attempt)?;
+        let opened = &work.attempt;
+        let mut left = Vec::new();
+        match work.site {
+            Site::Tree => {
+                if self.workspace.pause_if_rewritten(opened)? {
+                    self.stop.set(Outcome::Paused);
+                    return Ok(Input::Stop(Outcome::Paused));
+                }
+                left = self.workspace.changed_now(opened)?;
+            }
+            Site::Worktree => {
+                if let Some(worktree) = lock(&work.worktree).take() {
+                    self.keep_all(&worktree, opened)?;
+                    worktree.remove(self.workspace)?;
+                }
+            }
+            Site::Isolated => self.keep_warm(opened)?,
+        }
+        let judged = self.workspace.give_up_on(opened, trouble, left)?;
+        let report = lock(&work.result).report.clone();
+        self.tell_verdict(&judged, work.began, &report);
+        Ok(Input::Settled(attempt.clone()))
+    }
+
+    /// Keeps whatever was changed in a worktree, if it is still there.
+    pub(super) fn keep_all(
+        &self,
+        worktree: &PreparedWorktree,
+        opened: &Attempt,
+    ) -> Result<(), RunError> {
+        if worktree.is_there(self.workspace)? {
+            let changed = worktree.changed()?;
+            self.workspace.keep(&worktree.git, opened, &changed)?;
+        }
+        Ok(())
+    }
+
+    /// Starts an agent and sees its work through: to its end in the user's tree, to a
+    /// result in a worktree.
+    pub(super) fn start(
+        &self,
+        request: &StartRequest,
+        handle: Handle,
+        line: &SyncSender<Message>,
+    ) -> Result<Option<Input>, RunError> {
+        let work = self.work(&request.attempt)?;
+        match work.site {
+            Site::Tree => {
+                let root = &self.workspace.spec.root;
+                self.carry_out(request, &work, (root, None), handle, line)
+            }
+            Site::Worktree => self.start_in_worktree(request, &work, handle, line),
+            Site::Isolated => self.start_isolated(request, &work, handle, line),
+        }
+    }
+
+    fn start_in_worktree(
+        &self,
+        request: &StartRequest,
+        work: &Work,
+        handle: Handle,
+        line: &SyncSender<Message>,
+    ) -> Result<Option<Input>, RunError> {
+        let mut place = lock(&work.worktree);
+        // An agent may have reached a limit in it, and another one goes on there.
+        if place.as_ref().is_none_or(|tree| !tree.is_there(self.workspace).unwrap_or(false)) {
+            *place = self.prepare(&work.attempt)?;
+        }
+        let Some(worktree) = place.as_ref() else {
+            return Ok(Some(Input::NotStarted(request.launch)));
+        };
+        let ended = self.carry_out(request, work, (&worktree.root, Some(worktree)), handle, line);
+        if self.stop.is_set() {
+            // A run that is stopped keeps what it finds there.
+            return ended;
+        }
+        match &ended {
+            // The agent has failed, and the coordinator says what follows.
+            Ok(None) => return ended,
+            Ok(Some(_)) => {}
+            Err(_) => {
+                if let Err(error) = self.keep_all(worktree, &work.attempt) {
+                    // What is kept nowhere stays where it is.
+                    drop(error);
+                    return ended.map_err(|error| error.in_worktree(&worktree.git.root));
+                }
+            }
+        }
+        worktree.remove(self.workspace)?;
+        *place = None;
+        ended
+    }
+
+    /// A worktree for an attempt; none if everybody stops.
+    fn prepare(&self, opened: &Attempt) -> Result<Option<PreparedWorktree>, RunError> {
+        let worktree =
+            PreparedWorktree::add(self.workspace, &worktree_name(opened), opened.base())?;
+        if self.options.worktree_setup.is_none() {
+            return Ok(Some(worktree));
+        }
+        if let Err(error) = self.set_up(&worktree) {
+            worktree.remove(self.workspace)?;
+            return Err(error);
+        }
+        if self.stop.is_set() {
+            return Ok(None);
+        }
+        Ok(Some(worktree.once_prepared()?))
+    }
+
+    /// Runs `worktree_setup`, if there is one. It may have been ended because everybody
+    /// stops, which is no failure.
+    pub(super) fn set_up(&self, worktree: &PreparedWorktree) -> Result<(), RunError> {
+        let Some(setup) = &self.options.worktree_setup else { return Ok(()) };
+        match worktree.set_up(setup, &self.workspace.spec.root) {
+            Err(_) if self.stop.is_set() => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Makes out an order, has it carried out, and receives its result. Nothing is
+    /// left to tell if the agent has failed, or worked in the user's tree.
+    pub(super) fn carry_out(
+        &self,
+        request: &StartRequest,
+        work: &Work,
+        (root, worktree): (&Path, Option<&PreparedWorktree>),
+        handle: Handle,
+        line: &SyncSender<Message>,
+    ) -> Result<Option<Input>, RunError> {
+        let opened = &work.attempt;
+        let order = self.order(request, work, root)?;
+        let (log_path, log) = self.open_log(opened)?;
+        self.record_start(work, &order.agent, &log_path)?;
+        let checkout = Checkout { root, worktree, log: Arc::new(log), handle };
+        let foreman = Foreman {
+            crew: self,
+            work,
+            launch: request.launch,
+            worktree,
+            log: log_path,
+            began: Instant::now(),
+            line,
+        };
+        let result = worker::work(&order, &checkout, &foreman)?;
+        assert!(result.answers(&order), "a worker answers the order it was given");
+        let Some(worktree) = worktree else { return Ok(None) };
+        self.receive(work, worktree, result)
+    }
+
+    /// What a worker is given.
+    fn order(
+        &self,
+        request: &StartRequest,
+        work: &Work,
+        root: &Path,
+    ) -> Result<WorkOrder, RunError> {
+        let opened = &work.attempt;
+        let agent = self.options.agents[request.agent].as_ref();
+        let at = match work.site {
+            Site::Tree => brief::WorkPlace::Alone,
+            Site::Worktree => brief::WorkPlace::Beside,
+            Site::Isolated => brief::WorkPlace::Isolated,
+        };
+        let shown = lock(&work.shown).clone();
+        let brief = self.workspace.brief_at(opened, at, root, shown.as_ref())?;
+        let script = opened.fields().script;
+        let call = agent.call(&Order {
+            brief: &brief,
+            model: self.options.model.as_deref(),
+            script: script.as_deref(),
+            attempt: opened.number,
+            signal: opened.role.signal(),
+            max_cost: request.max_cost,
+        });
+        Ok(WorkOrder {
+            protocol: PROTOCOL,
+            attempt: opened.id.clone(),
+            fence: request.launch,
+            task: opened.key.clone(),
+            site: work.site,
+            base: opened.base().map(str::to_owned),
+            agent: agent.name().to_owned(),
+            call,
+            check: self.workspace.check_of(opened)?,
+            check_time: self.workspace.check_time,
+            message: format!("{} {}", self.workspace.spec.name, opened.key.id),
+        })
+    }
+
+    fn open_log(&self, opened: &Attempt) -> Result<(PathBuf, crate::process::Log), RunError> {
+        let spec = &self.workspace.spec;
+        let (task, attempt) = (&opened.key.id, opened.number);
+        Ok(logs::open_log(spec, task, attempt).map_err(|error| {
+            let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(task));
+            FileError::new("create a log in", &dir, error)
+        })?)
+    }
+
+    fn record_start(&self, work: &Work, agent: &str, log: &Path) -> Result<(), RunError> {
+        let (opened, site) = (&work.attempt, work.site);
+        let attempt = opened.number;
+        self.workspace.record(opened, |task| Entry::Launched {
+            task,
+            attempt,
+            agent: agent.to_owned(),
+            beside: site != Site::Tree,
+            isolated: site == Site::Isolated,
+        })?;
+        self.tell(RunEvent::AttemptStarted {
+            task: opened.key.clone(),
+            attempt,
+            agent: Some(agent.to_owned()),
+            log: Some(log.to_string_lossy().into_owned()),
+        });
+        Ok(())
+    }
+
+    /// Judges what a worker has made in a worktree. What has passed is kept until it
+    /// is integrated.
+    fn receive(
+        &self,
+        work: &Work,
+        worktree: &PreparedWorktree,
+        result: WorkResult,
+    ) -> Result<Option<Input>, RunError> {
+        let (opened, report) = (&work.attempt, result.report);
+        if report.trouble.is_some() {
+            return Ok(None);
+        }
+        if self.stop.is_set() {
+            return Ok(Some(Input::BrokenOff(opened.id.clone())));
+        }
+        let Some(CheckedWork { changed, check, commit }) = result.checked else {
+            let gone = Trouble::Crash("it has deleted the worktree it was given".into());
+            let judged = self.workspace.give_up_on(opened, &gone, Vec::new())?;
+            self.tell_verdict(&judged, work.began, &report);
+            return Ok(Some(Input::Settled(opened.id.clone())));
+        };
+        let tried = self.workspace.weigh(opened, &report.result, check, &changed);
+        if !tried.verdict.passed() {
+            self.workspace.keep(&worktree.git, opened, &changed)?;
+            let judged = self.workspace.fail(opened, tried, By::Run)?;
+            self.tell_verdict(&judged, work.began, &report);
+            return Ok(Some(Input::Settled(opened.id.clone())));
+        }
+        // Ahead of the record that lets the worktree go.
+        worktree.bring_notes(self.workspace, opened)?;
+        let git = self.workspace.repository()?;
+        git.adopt_submodules(&worktree.git, &changed)?;
+        git.point(&ready_reference(&self.workspace.spec, &opened.key.id), &commit)?;
+        self.record_ready(opened, &report, &commit)?;
+        *lock(&work.result) = PassedWork { report, commit, check: Some(tried.check) };
+        Ok(Some(Input::Ready(opened.id.clone())))
+    }
+
+    pub(super) fn record_ready(
+        &self,
+        opened: &Attempt,
+        report: &Report,
+        commit: &str,
+    ) -> Result<(), RunError> {
+        Ok(self.workspace.record(opened, |task| Entry::Ready {
+            task,
+            attempt: opened.number,
+            result: line::tail(&report.result, 64 * 1024).to_owned(),
+            commit: commit.to_owned(),
+        })?)
+    }
+
+    /// Notices, before git is called again, that an agent has changed what git
+    /// starts: the run pauses, unless the settings accept it.
+    fn look_at_programs(&self, opened: &Attempt) -> Result<Option<Input>, RunError> {
+        let Ok(git) = &self.workspace.git else { return Ok(None) };
+        let mut known = lock(&self.programs);
+        let now = git.programs(Some(&known))?;
+        let what = known.differing(&now);
+        if what.is_empty() {
+            return Ok(None);
+        }
+        let (id, names) = (opened.key.shown(), what.join(", "));
+        let text = format!("the attempt at {id} changed what git starts: {names}");
+        let (before, after) = (known.digest(), now.digest());
+        *known = now;
+        if self.options.accept_git_changes {
+            self.tell(RunEvent::Warning { text });
+            return Ok(None);
+        }
+        self.workspace.record(opened, |task| Entry::GitChanged { task, before, after, what })?;
+        self.pause(format!("{text}. Look at it; `specum accept git` takes it")).map(Some)
+    }
+
+    /// Lets the loop wait for a person, and says why.
+    pub(super) fn pause(&self, why: String) -> Result<Input, RunError> {
+        self.workspace.pause(&why)?;
+        self.tell(RunEvent::Warning { text: why });
+        self.stop.set(Outcome::Paused);
+        Ok(Input::Stop(Outcome::Paused))
+    }
+
+    /// What an error means for the run, if it is none of the engine's: a person, or
+    /// another session, has changed something.
+    pub(super) fn meaning_of(
+        &self,
+        error: RunError,
+        attempt: Option<&AttemptId>,
+    ) -> Result<Input, RunError> {
+        match (error, attempt) {
+            (RunError::Attempt(AttemptError::NotOpen(_)), Some(attempt)) => {
+                Ok(Input::Lost(attempt.clone()))
+            }
+            (RunError::Attempt(error @ AttemptError::InTheWay { .. }), _) => {
+                self.pause(error.to_string())
+            }
+            (RunError::Attempt(AttemptError::NotYours(_)), _) => {
+                Ok(Input::Stop(Outcome::TakenOver))
+            }
+            (RunError::Attempt(AttemptError::NoLoop(_)), _) => Ok(Input::Stop(Outcome::Cancelled)),
+            (error, _) => Err(error),
+        }
+    }
+
+    /// Leaves nothing undecided in the user's tree after something has failed there.
+    pub(super) fn clear_tree(&self) -> Result<(), RunError> {
+        recover::take_out_undecided(self.workspace)
+    }
+
+    pub(super) fn tell_check(&self, opened: &Attempt, integrated: bool) {
+        // A journal that cannot be read is told by whoever needs it next.
+        let commands = self.workspace.commands_of(opened).unwrap_or_default();
+        let command = (!commands.is_empty()).then(|| tasks::joined(&commands));
+        self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
+    }
+
+    pub(super) fn tell_verdict(&self, judged: &Judgement, began: Instant, report: &Report) {
+        let (task, attempt) = (judged.key.clone(), judged.attempt);
+        let (millis, usage) = (millis_since(began), report.usage);
+        let reasons: Vec<String> =
+            judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect();
+        self.tell_news();
+        if !judged.unticked.is_empty() {
+            self.tell(RunEvent::Warning { text: attempt::told(&judged.unticked) });
+        }
+        self.tell(if let Some(question) = &judged.question {
+            let (question, kept) = (question.clone(), judged.kept.clone());
+            RunEvent::Waits { task, attempt, question, kept }
+        } else if judged.verdict.passed() {
+            RunEvent::Passed {
+                task,
+                attempt,
+                commit: judged.commit.clone(),
+                unverified: judged.verdict.unverified,
+                outside: judged.verdict.outside.clone(),
+                proofs: judged.verdict.proofs.clone(),
+                millis,
+                usage,
+            }
+        } else if judged.set_aside {
+            RunEvent::SetAside { task, attempt, reasons }
+        } else {
+            let class = judged.class.clone();
+            RunEvent::Failed { task, attempt, class, reasons, millis, usage }
+        });
+        for fix in &judged.fixes {
+            self.tell(RunEvent::FixAdded { task: judged.key.clone(), fix: fix.clone() });
+        }
+    }
+
+    /// What the last look at the plan has found.
+    fn tell_news(&self) {
+        for text in self.workspace.take_news() {
+            self.tell(RunEvent::Warning { text });
+        }
+    }
+
+    pub(super) fn tell(&self, event: RunEvent) {
+        self.listener.event(event);
+    }
+}
+
+impl Work {
+    /// Remembers what a check has shown.
+    pub(super) fn show(&self, why: (String, String)) {
+        *lock(&self.shown) = Some(why);
+    }
+}
+
+/// The coordinator's side of a worker: passes on what it says, and looks after what a
+/// worker knows nothing of.
+struct Foreman<'f> {
+    crew: &'f Crew<'f>,
+    work: &'f Work,
+    launch: Launch,
+    worktree: Option<&'f PreparedWorktree>,
+    log: PathBuf,
+    began: Instant,
+    line: &'f SyncSender<Message>,
+}
+
+impl Foreman<'_> {
+    fn send(&self, input: Input) {
+        // A driver that is gone has ended the run.
+        let _ = self.line.send(Message::Input(input));
+    }
+
+    /// Whether the agent has changed anything.
+    fn has_changes(&self) -> Result<bool, RunError> {
+        let opened = &self.work.attempt;
+        match self.worktree {
+            None => Ok(!self.crew.workspace.changed_now(opened)?.is_empty()),
+            // It may have deleted the worktree, which is a change too.
+            Some(tree) => Ok(tree.changed().map_or(true, |changed| !changed.is_empty())),
+        }
+    }
+}
+
+impl Supervisor for Foreman<'_> {
+    fn tell(&self, sign: WorkSign) {
+        match sign {
+            WorkSign::Printed => self.send(Input::Printed(self.launch)),
+            WorkSign::Answered(answered) => self.send(Input::Answered(self.launch, answered)),
+            WorkSign::Said(signs) => {
+                self.crew.listener.keep_pace();
+                let kinds = signs.iter().map(Sign::without_words).collect();
+                self.send(Input::Said(self.launch, kinds));
+                self.crew.listener.said(self.work.attempt.key.clone(), signs);
+            }
+            WorkSign::Checking => self.crew.tell_check(&self.work.attempt, false),
+            WorkSign::Ended(_) => {}
+        }
+    }
+
+    fn agent_ended(&self, report: &Report) -> Result<bool, RunError> {
+        let (crew, opened) = (self.crew, &self.work.attempt);
+        let millis = millis_since(self.began);
+        crew.workspace.bring_back()?;
+        if let Some(pause) = crew.look_at_programs(opened)? {
+            self.send(pause);
+        }
+        let is_stopped = crew.stop.is_set();
+        let changed = report.trouble.is_some() && !is_stopped && self.has_changes()?;
+        lock(&self.work.result).report = report.clone();
+        lock(&crew.starts).insert(self.launch, StartEnd { millis, log: self.log.clone() });
+        self.send(Input::Ended(AgentEnd {
+            launch: self.launch,
+            report: report.clone(),
+            changed,
+            resets_in: resets_in(report.trouble.as_ref()),
+        }));
+        let Some(worktree) = self.worktree.filter(|_| !is_stopped) else { return Ok(false) };
+        if !worktree.is_there(crew.workspace)? {
+            // Not asked git about: it would look for another repository above.
+            return Ok(false);
+        }
+        if let Some(branch) = worktree.git.branch_of_head() {
+            // It was given none.
+            let id = &opened.key.id;
+            let text = format!("the agent of {id} has worked on the branch {branch}, which stays");
+            crew.tell(RunEvent::Warning { text });
+        }
+        Ok(true)
+    }
+
+    fn has_changed(&self, changed: &[String]) -> Result<bool, RunError> {
+        let Some(worktree) = self.worktree else { return Ok(false) };
+        let workspace = self.crew.workspace;
+        let ticked = workspace.take_back_elsewhere(&worktree.git, &self.work.attempt, changed)?;
+        if !ticked.is_empty() {
+            self.crew.tell(RunEvent::Warning { text: attempt::told(&ticked) });
+        }
+        Ok(!self.crew.stop.is_set())
+    }
+}
+
+/// What it means for a run that nothing is to be worked.
+fn waits(due: &Due) -> Outcome {
+    match due {
+        Due::Paused(_) => Outcome::Paused,
+        Due::Blocked(why) => Outcome::Blocked { why: why.clone() },
+        Due::Waits(questions) => Outcome::Waits { why: questions.join("; ") },
+        Due::ChosenDone => Outcome::ChosenDone,
+        Due::Complete => Outcome::Complete,
+        Due::Capped | Due::Spent(_) | Due::Work(_) => Outcome::Capped { why: prompt::waiting(due) },
+    }
+}
+
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().expect("no holder panics")
+}

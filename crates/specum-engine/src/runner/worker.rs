@@ -1,0 +1,137 @@
+//! The worker: carries out one [`WorkOrder`] and says what it came to.
+//!
+//! It knows the order, the checkout that it works in, and whom to tell; neither a
+//! spec's files nor a journal nor the run it belongs to. Locally it is a thread.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use specum_core::agent::{self, Reader, Report, Sign, Trouble};
+use specum_core::protocol::{CheckedWork, WorkOrder, WorkResult, WorkSign};
+use specum_core::verify::ProcessEnd;
+
+use super::RunError;
+use super::worktree::PreparedWorktree;
+use crate::attempt::run_check;
+use crate::process::{self, Chunk, Handle, Log};
+
+/// How often a sign of life without a meaning is passed on.
+const PULSE: Duration = Duration::from_millis(100);
+/// How many signs are passed on at once: more would be held in memory.
+const MOST_SIGNS: usize = 64;
+
+/// Where a worker works.
+pub(super) struct Checkout<'c> {
+    /// The project's root there.
+    pub(super) root: &'c Path,
+    /// The worktree, if it is none of the user's own.
+    pub(super) worktree: Option<&'c PreparedWorktree>,
+    /// Where the agent's output is kept.
+    pub(super) log: Arc<Log>,
+    /// What others end the agent by.
+    pub(super) handle: Handle,
+}
+
+/// Whom a worker tells what it does.
+pub(super) trait Supervisor {
+    /// Something that needs no answer.
+    fn tell(&self, sign: WorkSign);
+    /// The agent has ended; whether the worker is to go on.
+    fn agent_ended(&self, report: &Report) -> Result<bool, RunError>;
+    /// This was changed; whether the worker is to go on.
+    fn has_changed(&self, changed: &[String]) -> Result<bool, RunError>;
+}
+
+/// Works on an order. In a worktree, what the agent made is checked there and kept as
+/// a commit; in the user's tree that is left to whoever has ordered it.
+pub(super) fn work(
+    order: &WorkOrder,
+    checkout: &Checkout<'_>,
+    supervisor: &dyn Supervisor,
+) -> Result<WorkResult, RunError> {
+    let report = run_agent(order, checkout, supervisor);
+    let goes_on = supervisor.agent_ended(&report)? && report.trouble.is_none();
+    let mut result = WorkResult::unchecked(order, report);
+    let Some(worktree) = checkout.worktree.filter(|_| goes_on) else { return Ok(result) };
+    let changed = worktree.changed()?;
+    if !supervisor.has_changed(&changed)? {
+        return Ok(result);
+    }
+    supervisor.tell(WorkSign::Checking);
+    let check = run_check(order.check.as_ref(), checkout.root, order.check_time);
+    let commit = worktree.git.commit_paths(Some(&worktree.base), &changed, &order.message)?;
+    result.checked = Some(CheckedWork { changed, check, commit });
+    Ok(result)
+}
+
+/// Runs the agent and passes on what it says.
+fn run_agent(order: &WorkOrder, checkout: &Checkout<'_>, supervisor: &dyn Supervisor) -> Report {
+    let trouble = |trouble| Report { trouble: Some(trouble), ..Report::default() };
+    // What a `command` agent runs is part of the call.
+    let Some(agent) = agent::by_name(&order.agent, Some("")) else {
+        let why = format!("this worker knows no agent {}", order.agent);
+        return trouble(Trouble::Missing(why));
+    };
+    let call = &order.call;
+    let mut command = Command::new(&call.program);
+    command.args(&call.args).current_dir(checkout.root);
+    call.unset.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command.envs(call.env.iter().map(|(name, value)| (name, value)));
+    let mut ear =
+        Ear { reader: agent.reader(), supervisor, has_answered: false, pulse: Instant::now() };
+    let (log, handle) = (&checkout.log, &checkout.handle);
+    let end = process::stream(command, &call.stdin, log, handle, |printed| ear.hear(printed));
+    if let ProcessEnd::NotStarted(why) = end.ended {
+        return trouble(Trouble::Missing(why));
+    }
+    ear.reader.end(&end.ended, &String::from_utf8_lossy(&end.stderr))
+}
+
+/// Makes signs of what an agent prints.
+struct Ear<'s> {
+    reader: Box<dyn Reader>,
+    supervisor: &'s dyn Supervisor,
+    has_answered: bool,
+    /// When a sign without a meaning was passed on last.
+    pulse: Instant,
+}
+
+impl Ear<'_> {
+    fn hear(&mut self, printed: Chunk<'_>) {
+        let lines = match printed {
+            Chunk::Lines(lines) => lines,
+            Chunk::Noise => &[],
+        };
+        let mut is_silent = true;
+        let mut signs = Vec::new();
+        for line in lines {
+            let of_line = self.reader.line(line);
+            is_silent &= of_line.is_empty();
+            // Ahead of what it says it has used: no cap is to end it for that.
+            if self.has_answered != self.reader.has_answered() {
+                self.has_answered = !self.has_answered;
+                self.pass_on(&mut signs);
+                self.supervisor.tell(WorkSign::Answered(self.has_answered));
+            }
+            signs.extend(of_line);
+            if signs.len() >= MOST_SIGNS {
+                self.pass_on(&mut signs);
+            }
+        }
+        self.pass_on(&mut signs);
+        if is_silent && self.pulse.elapsed() >= PULSE {
+            self.pulse = Instant::now();
+            self.supervisor.tell(WorkSign::Printed);
+        }
+    }
+
+    fn pass_on(&self, signs: &mut Vec<Sign>) {
+        if !signs.is_empty() {
+            self.supervisor.tell(WorkSign::Said(std::mem::take(signs)));
+        }
+    }
+}
