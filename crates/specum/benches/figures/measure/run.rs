@@ -17,6 +17,7 @@ pub(super) fn measure(bench: &Bench) -> Vec<Row> {
     let mut rows = vec![own_time(bench), long_plan(bench), dry_run(bench), large_plan(bench)];
     rows.push(dirty_files(bench));
     rows.extend(at_once(bench));
+    rows.push(rolling(bench));
     rows.extend(long_output(bench));
     rows.push(short_lines(bench));
     rows
@@ -179,6 +180,46 @@ fn at_once(bench: &Bench) -> Vec<Row> {
         }
     };
     samples.iter().zip(&jobs).map(row).collect()
+}
+
+/// A group whose tasks take different times: a place that gets free takes the next task
+/// at once. The yardstick is what such a schedule takes without a runner.
+fn rolling(bench: &Bench) -> Row {
+    const TASKS: usize = 12;
+    const JOBS: usize = 4;
+    let (unit, rounds) = bench.pick((1.0, 3), (0.05, 1));
+    tell(&format!("{TASKS} tasks of 1 to 8 s in one group, {rounds} rounds"));
+    let waits = |n: usize| unit * (1 + n * 5 % 8) as f64;
+    let agent = format!(
+        "id=$(sed -n 's/^- \\[ \\] 1\\.\\([0-9]*\\).*/\\1/p' | head -1); \
+         sleep $(awk \"BEGIN {{print {unit} * (1 + $id * 5 % 8)}}\"); \
+         echo x > $id.txt; echo TASK_COMPLETE"
+    );
+    let subject = || {
+        let world = project(TASKS, |n| {
+            format!(
+                "- [ ] 1.{n} [P] Wait\n  - **Files**: {n}.txt\n  - **Verify**: `test -f {n}.txt`\n\n"
+            )
+        });
+        let jobs = JOBS.to_string();
+        let time = timed(|| run(bench, &world, &["--jobs", &jobs, "--agent-command", &agent]));
+        assert_eq!(commits(&world), TASKS + 1, "one commit for each task");
+        time
+    };
+    let taken = in_turn(rounds, vec![Box::new(subject) as Subject<'_>])[0].median();
+    let mut places = [0.0_f64; JOBS];
+    for n in 1..=TASKS {
+        let free = places.iter_mut().min_by(|a, b| a.total_cmp(b)).expect("there are places");
+        *free += waits(n);
+    }
+    let bound = places.into_iter().fold(0.0, f64::max);
+    Row::new(
+        format!("{TASKS} tasks of 1 to 8 s in one group, --jobs {JOBS}"),
+        time(taken),
+        format!("each begun when a place is free: {}", time(bound)),
+        Ratio::of(taken, bound),
+    )
+    .at_most(1.15)
 }
 
 /// The runner's memory when an agent prints without end.

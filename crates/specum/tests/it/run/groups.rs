@@ -58,6 +58,54 @@ fn events(stdout: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+fn a_slow_neighbour_does_not_hold_up_a_free_place() {
+    let world = planned("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n");
+    let agent = agent(
+        &world,
+        "echo x > $id.txt; echo $id > $HOME/line; cat $HOME/gate.$id; echo TASK_COMPLETE\n",
+    );
+    let mut line = Listener::new(&world, "line");
+    let gates = ["1.1", "1.2", "1.3", "1.4"].map(|id| world.home().join(format!("gate.{id}")));
+    gates.iter().for_each(|place| fifo(place));
+    let mut run = at_work(&world, &agent, &["--jobs", "2"]);
+    assert_eq!(line.lines(2), ["1.1", "1.2"]);
+    // The first one stays at work; the others come and go in the second place.
+    for (id, next) in [(1, "1.3"), (2, "1.4")] {
+        drop(gate(&gates[id]));
+        assert_eq!(line.line(), next);
+    }
+    assert_eq!(committed(&world), [""; 0], "what is ready waits for those before it");
+    drop(gate(&gates[0]));
+    drop(gate(&gates[3]));
+    assert!(run.wait().unwrap().success());
+    assert_eq!(committed(&world), ["1.1", "1.2", "1.3", "1.4"], "in the order of the plan");
+    nothing_is_left(&world);
+}
+
+#[test]
+fn what_joins_a_group_begins_from_the_newest_commit() {
+    let world = planned("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n");
+    let agent = agent(
+        &world,
+        "ls > $HOME/seen.$id; echo x > $id.txt; echo $id > $HOME/line; \
+         test -e $HOME/gate.$id && cat $HOME/gate.$id; echo TASK_COMPLETE\n",
+    );
+    let mut line = Listener::new(&world, "line");
+    let gates = ["1.2", "1.3"].map(|id| world.home().join(format!("gate.{id}")));
+    gates.iter().for_each(|place| fifo(place));
+    let mut run = at_work(&world, &agent, &["--jobs", "2"]);
+    assert_eq!(line.lines(3), ["1.1", "1.2", "1.3"]);
+    until("the first one is committed", || committed(&world) == ["1.1"]);
+    drop(gate(&gates[1]));
+    assert_eq!(line.line(), "1.4");
+    drop(gate(&gates[0]));
+    assert!(run.wait().unwrap().success());
+    let seen = fs::read_to_string(world.home().join("seen.1.4")).unwrap();
+    assert!(seen.contains("1.1.txt") && !seen.contains("1.2.txt"), "{seen}");
+    assert_eq!(committed(&world), ["1.1", "1.2", "1.3", "1.4"]);
+}
+
+#[test]
 fn fault_23_parallel_tasks_shared_a_tree_or_ran_in_the_main_checkout() {
     let world = planned(TWO);
     let agent = agent(
