@@ -179,6 +179,7 @@ fn others(time: Duration) -> Bounds {
 /// Runs a command with `input` on its standard input.
 pub fn run(command: Command, input: &[u8], bounds: Bounds) -> Run {
     let program = command.get_program().to_owned();
+    tracing::debug!(?command, "runs");
     let mut command = tree::apart(command, bounds.terminal, bounds.when_interrupted);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let never = |ended| Run { ended, stdout: Vec::new(), cut: false, output: Vec::new() };
@@ -237,6 +238,7 @@ pub fn run(command: Command, input: &[u8], bounds: Bounds) -> Run {
         Some(Err(error)) if !is_late => ProcessEnd::NotStarted(error.to_string()),
         _ => ProcessEnd::TimedOut(bounds.time.as_secs()),
     };
+    tracing::debug!(process = pid, ?ended, "has ended");
     Run { ended, stdout, cut, output }
 }
 

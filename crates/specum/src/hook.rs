@@ -82,6 +82,7 @@ pub fn run(event: &str) -> Exit {
         process::clean_up_when_interrupted();
     }
     let output = read_input().as_deref().and_then(Input::parse).and_then(|input| answer(&input));
+    tracing::debug!(event, ?output, "answers a hook");
     if let Some(output) = output {
         // A host that has closed the pipe does not want to know.
         let _ = io::stdout().lock().write_all(output.as_bytes());

@@ -6,9 +6,10 @@
 //! - [`commands`] answers a person, [`hook`] a host;
 //! - [`report`] shows what a run does and what became of a loop;
 //! - [`plugin`] makes a host call us;
-//! - [`exit`] says what exit codes mean.
+//! - [`exit`] says what exit codes mean, [`diagnosis`] writes what a bug report needs.
 
 pub mod commands;
+pub mod diagnosis;
 pub mod exit;
 pub mod hook;
 pub mod plugin;

@@ -10,6 +10,7 @@ fn main() -> ExitCode {
         return specum_engine::process::launch(args);
     }
     specum_engine::process::be_the_launcher();
+    specum::diagnosis::begin();
     if first.is_some_and(|first| first == "hook")
         && let Some(event) = args.next()
         && event != "--help"

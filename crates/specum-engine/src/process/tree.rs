@@ -319,6 +319,7 @@ pub(super) fn start(
     failpoint::reached("before a start");
     let child = command.spawn()?;
     tree.started.push((child.id(), when));
+    tracing::debug!(process = child.id(), program = ?command.get_program(), "started a program");
     failpoint::reached("after a start");
     Ok((child, mark))
 }

@@ -215,6 +215,9 @@ impl<'scope, 'env> Driver<'scope, 'env> {
             self.tell(Input::Stop(why));
         }
         let (now, waiting_now) = (self.now(), self.waiting_now());
+        if !matches!(input, Input::Tick | Input::Printed(_) | Input::Said(..)) {
+            tracing::debug!(?input, "tells the coordinator");
+        }
         for action in self.coordinator.handle(now, waiting_now, input) {
             self.carry_out(action);
         }
@@ -276,6 +279,7 @@ impl<'scope, 'env> Driver<'scope, 'env> {
     }
 
     fn carry_out(&mut self, action: Action) {
+        tracing::debug!(?action, "carries out");
         match action {
             Action::Open => self.in_tree(TreeJob::Open),
             Action::CompleteIfDone => self.in_tree(TreeJob::CompleteIfDone),

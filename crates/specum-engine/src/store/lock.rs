@@ -73,6 +73,7 @@ pub(super) fn acquire_within(path: &Path, patience: Duration) -> Result<Lock, St
         let _ = sender.send(outcome);
     };
     thread::Builder::new().spawn(wait).map_err(failed)?;
+    tracing::debug!(?path, "waits for a lock");
     match receiver.recv_timeout(patience) {
         Ok(Ok(file)) => Ok(Lock { file }),
         Ok(Err(error)) => Err(failed(error)),

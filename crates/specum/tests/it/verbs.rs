@@ -21,6 +21,9 @@ mod cancel;
 /// What is a person's to say.
 mod word;
 
+/// What a bug report needs.
+mod diagnosis;
+
 use serde_json::{Value, json};
 
 use crate::world::World;
