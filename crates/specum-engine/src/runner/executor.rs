@@ -28,12 +28,12 @@ use crate::attempt::{self, AttemptError, By, Judgement, Workspace};
 use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
-use crate::process::{self, Chunk, Handle, Log};
+use crate::process::{self, Chunk, Handle, Log, WholeLines};
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
 /// How many signs are passed on at once: more would be held in memory.
-const MOST_SIGNS: usize = 64;
+const MOST_SIGNS: usize = 256;
 
 #[derive(Clone)]
 pub(super) struct Executor<'a> {
@@ -349,23 +349,24 @@ impl Executor<'_> {
         };
         let streamed = process::stream(command, &input, log, &handle, |printed| {
             let lines = match printed {
-                Chunk::Lines(lines) => lines,
-                Chunk::Noise => &[],
+                Chunk::Lines(lines) => Some(lines),
+                Chunk::Noise => None,
             };
             let mut is_silent = true;
             let mut signs = Vec::new();
-            for line in lines {
-                let of_line = reader.line(line);
-                is_silent &= of_line.is_empty();
+            for line in lines.into_iter().flat_map(WholeLines::iter) {
+                let before = signs.len();
+                reader.read(line, &mut signs);
+                is_silent &= signs.len() == before;
                 // Ahead of what it says it has used: no cap is to end it for that.
                 if answered != reader.has_answered() {
                     answered = !answered;
-                    said(std::mem::take(&mut signs));
+                    let of_line = signs.split_off(before);
+                    said(std::mem::replace(&mut signs, of_line));
                     self.say(Message::Answered { slot, answered });
                 }
-                signs.extend(of_line);
                 if signs.len() >= MOST_SIGNS {
-                    said(std::mem::take(&mut signs));
+                    said(std::mem::replace(&mut signs, Vec::with_capacity(MOST_SIGNS)));
                 }
             }
             said(signs);
