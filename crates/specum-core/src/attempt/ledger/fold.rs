@@ -298,6 +298,8 @@ impl Ledger {
         let is_settled = matches!(record.entry, Entry::Committed { .. });
         if let Some(progress) = self.attempts.get_mut(id).filter(|_| is_settled) {
             progress.attempt.slim();
+            (progress.reported, progress.ready) = (None, None);
+            self.grounds.remove(&task.id);
         }
     }
 

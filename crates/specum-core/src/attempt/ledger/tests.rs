@@ -347,3 +347,17 @@ fn the_ledger_knows_when_and_how_often() {
     ];
     assert_eq!(known, expected.map(|(at, n, held, is)| (at.to_owned(), n, held, is)));
 }
+
+#[test]
+fn of_an_attempt_with_a_commit_little_is_kept() {
+    let ready = of(1, "ready", &json!({"result": "long", "commit": "c"}));
+    let passed = of(1, "passed", &json!({"to_commit": true}));
+    let committed = of(1, "committed", &json!({"commit": "d"}));
+    let events = [opened(1), launched(1, true), ready, passed, committed];
+    let (before, after) = (ledger(&events[..4]), ledger(&events));
+    assert!(before.ready(&id("a1")).is_some() && after.ready(&id("a1")).is_none());
+    assert!(!before.grounds.is_empty() && after.grounds.is_empty());
+    let settled = after.attempt(&id("a1")).unwrap();
+    assert!(settled.block.is_empty() && settled.dirty.is_empty());
+    assert_eq!((after.commit_of("1.1"), after.has_verdict(&id("a1"))), (Some("d"), true));
+}
