@@ -64,9 +64,7 @@ fn read(
     let mut lines = Lines::default();
     let mut signs = Vec::new();
     for bytes in output.chunks(piece.max(1)) {
-        for line in lines.push(bytes) {
-            signs.extend(reader.line(&line));
-        }
+        lines.push(bytes, |line| reader.read(line, &mut signs));
     }
     if let Some(line) = lines.end() {
         signs.extend(reader.line(&line));

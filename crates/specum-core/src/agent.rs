@@ -164,6 +164,11 @@ pub trait Reader: Send {
     /// A line of its standard output, without its end.
     fn line(&mut self, line: &[u8]) -> Vec<Sign>;
 
+    /// The same, with its signs behind others.
+    fn read(&mut self, line: &[u8], signs: &mut Vec<Sign>) {
+        signs.extend(self.line(line));
+    }
+
     /// Whether it has said its last word, so that nothing but its end is to
     /// come. An agent that says more has not.
     fn has_answered(&self) -> bool {

@@ -13,7 +13,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::ledger::{
-    Call, GitChange, LaunchPlace, Ledger, LoopStanding, PassedAttempt, ReadyWork, UnchargedStart,
+    Call, GitChange, LateWork, LaunchPlace, Ledger, LoopStanding, PassedAttempt, ReadyWork,
+    UnchargedStart,
 };
 use crate::journal::{Entry, Record};
 use crate::line;

@@ -539,7 +539,8 @@ pub enum StateChange {
 }
 
 impl StateChange {
-    fn is_kept(&self) -> bool {
+    /// Whether the file stays as it is.
+    pub fn is_kept(&self) -> bool {
         *self == StateChange::Keep
     }
 }
@@ -561,7 +562,12 @@ impl Record {
 /// The records of a journal. Lines that are torn or foreign are left out: a
 /// line that was not written whole never took effect.
 pub fn parse(bytes: &[u8]) -> Vec<Record> {
-    crate::line::lines(bytes).filter_map(|line| serde_json::from_slice(line.text).ok()).collect()
+    records(bytes).collect()
+}
+
+/// The same, one after another: a long journal is more than it says.
+pub fn records(bytes: &[u8]) -> impl Iterator<Item = Record> {
+    crate::line::lines(bytes).filter_map(|line| serde_json::from_slice(line.text).ok())
 }
 
 /// The last whole record of a journal or of its tail.
@@ -570,13 +576,16 @@ pub fn last(tail: &[u8]) -> Option<Record> {
     lines.iter().rev().find_map(|line| serde_json::from_slice(line.text).ok())
 }
 
+/// What became of the state file last.
+pub fn last_state_change(records: &[Record]) -> &StateChange {
+    let changes = records.iter().rev().filter_map(|record| record.changes.as_ref());
+    let mut states = changes.map(|changes| &changes.state);
+    states.find(|state| !state.is_kept()).unwrap_or(&StateChange::Keep)
+}
+
 /// The state as the loop wrote it last; `None` if the loop has ended since.
 pub fn last_state(records: &[Record]) -> Option<State> {
-    let last = records.iter().rev().find_map(|record| match &record.changes {
-        Some(Changes { state: StateChange::Keep, .. }) | None => None,
-        Some(changes) => Some(&changes.state),
-    })?;
-    match last {
+    match last_state_change(records) {
         StateChange::Write(object) => State::parse(&state::render_object(object)).ok(),
         StateChange::Keep | StateChange::Delete => None,
     }

@@ -133,7 +133,7 @@ pub enum Mode {
 }
 
 /// What identifies a task while people edit the file around it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskKey {
     /// Its id, or its place written as `no.3` in a file without ids.
     #[serde(deserialize_with = "name_of_any_version")]

@@ -328,11 +328,11 @@ impl Store {
         path.exists() && matches!(lock_now(&path), Err(StoreError::Busy { .. }))
     }
 
-    /// The records of the journal.
-    pub fn read_journal(&self) -> Result<Arc<Vec<Record>>, FileError> {
+    /// Every record of the journal, read from its beginning: for whoever tells the
+    /// story. Where things stand is in the ledger.
+    pub fn read_journal(&self) -> Result<Vec<Record>, FileError> {
         let path = self.journal_path();
-        let read = self.records.lock().expect("no reader panics").read(&path);
-        read.map_err(|error| FileError::new("read", &path, error))
+        records::read_all(&path).map_err(|error| FileError::new("read", &path, error))
     }
 
     /// Where the attempts stand.
@@ -355,7 +355,7 @@ impl Store {
     /// Everything that is told of the spec, earlier loops included.
     pub fn read_story(&self) -> Result<Vec<Record>, FileError> {
         let mut story = self.read_earlier()?;
-        story.extend(self.read_journal()?.iter().cloned());
+        story.extend(self.read_journal()?);
         Ok(story)
     }
 

@@ -21,7 +21,6 @@ use serde_json::json;
 use specum_core::completion;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::{Host, Input};
-use specum_core::journal::Entry;
 use specum_core::machine;
 use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{Scope, Unit};
@@ -294,13 +293,11 @@ fn stake(input: &Input, spec: &Spec, store: &Store, state: Option<&State>) -> St
 /// Whether a command of a session has asked for work since its turn began. What
 /// it could write down from inside a sandbox is in the journal.
 fn has_asked_since(store: &Store, session: &str, opened: &str) -> bool {
-    let (Ok(journal), Ok(opened)) = (store.read_journal(), opened.parse::<Timestamp>()) else {
+    let (Ok(ledger), Ok(opened)) = (store.ledger(), opened.parse::<Timestamp>()) else {
         return false;
     };
-    journal.iter().rev().any(|record| {
-        matches!(&record.entry, Entry::Held { session: by } if by == session)
-            && record.at.parse::<Timestamp>().is_ok_and(|at| at >= opened)
-    })
+    let asked = ledger.held_at(session).and_then(|at| at.parse::<Timestamp>().ok());
+    asked.is_some_and(|at| at >= opened)
 }
 
 /// A plan as it counts.

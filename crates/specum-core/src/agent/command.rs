@@ -59,17 +59,19 @@ pub(super) struct PlainReader {
 
 impl PlainReader {
     /// Takes a line of output.
-    pub(super) fn push(&mut self, line: &[u8]) -> Vec<Sign> {
+    pub(super) fn push(&mut self, line: &[u8]) -> Option<Sign> {
         let text = String::from_utf8_lossy(line);
         self.answer.push(&text, LONGEST_ANSWER);
         self.answer.push("\n", LONGEST_ANSWER);
         if !text.trim().is_empty() {
-            // Most lines say nothing of the kind, and an agent may print millions.
+            // Most lines say nothing of the kind, and an agent may print millions. Both
+            // words have a letter that few others have.
             let says = |word| text.contains(word) && completion::says(&text, word);
-            self.is_done = says(TASK_COMPLETE) || says(VERIFICATION_PASS);
+            self.is_done = memchr::memchr(b'_', line).is_some()
+                && (says(TASK_COMPLETE) || says(VERIFICATION_PASS));
         }
         let text = text::shown(&text);
-        if text.is_empty() { Vec::new() } else { vec![Sign::Text { text }] }
+        (!text.is_empty()).then_some(Sign::Text { text })
     }
 
     /// The end of the output.
@@ -80,7 +82,11 @@ impl PlainReader {
 
 impl Reader for PlainReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
-        self.push(line)
+        self.push(line).into_iter().collect()
+    }
+
+    fn read(&mut self, line: &[u8], signs: &mut Vec<Sign>) {
+        signs.extend(self.push(line));
     }
 
     fn has_answered(&self) -> bool {

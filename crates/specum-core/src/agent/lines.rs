@@ -19,13 +19,21 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines that are whole by now.
-    pub fn push<'b>(&'b mut self, bytes: &'b [u8]) -> impl Iterator<Item = Vec<u8>> + 'b {
-        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
-        std::iter::from_fn(move || {
-            self.add(pieces.next()?);
-            pieces.peek().is_some().then(|| self.take())
-        })
+    /// Gives the lines that are whole by now to `read`.
+    pub fn push(&mut self, bytes: &[u8], mut read: impl FnMut(&[u8])) {
+        let mut from = 0;
+        for at in memchr::memchr_iter(b'\n', bytes) {
+            let piece = &bytes[from..at];
+            from = at + 1;
+            if self.line.is_empty() && piece.len() <= MAX_LINE {
+                // Most lines are whole in the piece, and need no copy.
+                read(piece);
+            } else {
+                self.add(piece);
+                read(&self.take());
+            }
+        }
+        self.add(&bytes[from..]);
     }
 
     /// What is left without an end of line.
@@ -61,7 +69,7 @@ mod tests {
         let mut lines = Lines::default();
         let mut found: Vec<Vec<u8>> = Vec::new();
         for piece in output.chunks(length) {
-            found.extend(lines.push(piece));
+            lines.push(piece, |line| found.push(line.to_vec()));
         }
         found.extend(lines.end());
         found

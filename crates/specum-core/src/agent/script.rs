@@ -48,7 +48,11 @@ struct ScriptReader(PlainReader);
 
 impl Reader for ScriptReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
-        self.0.push(line)
+        self.0.line(line)
+    }
+
+    fn read(&mut self, line: &[u8], signs: &mut Vec<Sign>) {
+        self.0.read(line, signs);
     }
 
     fn end(self: Box<Self>, ended: &ProcessEnd, stderr: &str) -> Report {

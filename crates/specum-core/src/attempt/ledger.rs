@@ -7,7 +7,7 @@
 mod fold;
 mod task;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use self::task::{Ground, TaskStory};
 use super::{Attempt, AttemptId};
@@ -99,8 +99,17 @@ pub struct GitChange {
     pub what: Vec<String>,
 }
 
+/// What an executor has done after its verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateWork {
+    /// The task, under the name it has now.
+    pub task: TaskKey,
+    /// The files it has changed, as far as they are not committed.
+    pub changed: Vec<String>,
+}
+
 /// Where every attempt stands.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     attempts: HashMap<AttemptId, Progress>,
     /// The newest attempt at each task of this loop, by the task's name.
@@ -118,18 +127,37 @@ pub struct Ledger {
     called: HashMap<String, AttemptId>,
     /// Verdicts that no coordinator was told of.
     untold: Vec<Record>,
+    /// Whether a run is at work, which tells no coordinator.
+    is_in_run: bool,
     at_work: Vec<AttemptId>,
-    sessions: HashSet<String>,
+    /// The sessions that have asked for work.
+    sessions: HashMap<String, Held>,
     late: Vec<String>,
+    /// Work after a verdict: before the last time that a coordinator was told
+    /// something, and since.
+    late_work: [Vec<LateWork>; 2],
     /// What failed attempts have left in the tree, by task.
     left: Vec<(String, Vec<String>)>,
     left_by_checks: Vec<String>,
     git_change: Option<GitChange>,
     left_branch: Option<String>,
+    /// How many attempts have passed or were committed.
+    results: usize,
+    /// Whether the loop that was completed last owes the Ralph Loop its promise.
+    has_promised: bool,
+    /// When the last record was written.
+    last_at: String,
+}
+
+/// When a session has last asked for work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    at: String,
+    is_of_earlier_loop: bool,
 }
 
 /// How far one attempt has come.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Progress {
     attempt: Attempt,
     /// The name of the task when the attempt was opened.
@@ -150,7 +178,7 @@ struct Progress {
     is_isolated: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Uncommitted {
     attempt: AttemptId,
     changed: Vec<String>,
@@ -338,7 +366,9 @@ impl Ledger {
     }
 
     /// The verdicts that no coordinator was told of, in their order, one for each
-    /// task: a commit that git refuses makes a failure of a pass.
+    /// task: a commit that git refuses makes a failure of a pass. Those of a run are
+    /// not among them, and what nobody tells is left out: what was printed, and
+    /// which files were changed.
     pub fn untold(&self) -> &[Record] {
         &self.untold
     }
@@ -357,12 +387,39 @@ impl Ledger {
 
     /// Whether a command of this session has asked for work of this loop.
     pub fn was_held_by(&self, session: &str) -> bool {
-        self.sessions.contains(session)
+        self.sessions.get(session).is_some_and(|held| !held.is_of_earlier_loop)
+    }
+
+    /// When a command of this session has last asked for work, in RFC 3339.
+    pub fn held_at(&self, session: &str) -> Option<&str> {
+        self.sessions.get(session).map(|held| held.at.as_str())
     }
 
     /// The files that executors have changed after their verdicts.
     pub fn late(&self) -> &[String] {
         &self.late
+    }
+
+    /// What executors have done after their verdicts since a coordinator was told
+    /// something for the last time but one.
+    pub fn late_work(&self) -> impl Iterator<Item = &LateWork> {
+        self.late_work.iter().flatten()
+    }
+
+    /// How many attempts have passed or were committed. Another number than before
+    /// says that somebody has been here.
+    pub fn results(&self) -> usize {
+        self.results
+    }
+
+    /// Whether the loop that was completed last owes the Ralph Loop its promise.
+    pub fn has_promised(&self) -> bool {
+        self.has_promised
+    }
+
+    /// When the last record was written, in RFC 3339; empty without one.
+    pub fn last_at(&self) -> &str {
+        &self.last_at
     }
 
     /// What an attempt has changed of what git starts, if no person has accepted

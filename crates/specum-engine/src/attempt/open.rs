@@ -44,24 +44,22 @@ impl Workspace {
     pub fn open(&self) -> Result<NextWork, AttemptError> {
         loop {
             self.complete_commits()?;
-            let known = self.store.read_journal()?.len();
+            let known = self.store.ledger()?.results();
             let tree = match self.remembered() {
                 Some(status) => self.tree_of(status),
                 None => self.tree()?,
             };
             let (locked, reviewed) = self.enter()?;
-            let journal = self.store.read_journal()?;
-            let passed_since = journal.iter().skip(known).any(|record| {
-                matches!(record.entry, Entry::Passed { .. } | Entry::Committed { .. })
-            });
+            let ledger = self.store.ledger()?;
             // What has passed and is not committed is not done, and a tree that
             // was looked at before its commit is not the one to begin from.
-            if passed_since || (self.git.is_ok() && self.store.ledger()?.uncommitted().is_some()) {
+            let is_uncommitted = self.git.is_ok() && ledger.uncommitted().is_some();
+            if ledger.results() != known || is_uncommitted {
                 drop(locked);
                 continue;
             }
             // It would be copied for the next record.
-            drop(journal);
+            drop(ledger);
             return self.open_due(&locked, &reviewed, &tree);
         }
     }

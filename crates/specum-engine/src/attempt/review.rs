@@ -66,12 +66,13 @@ impl Workspace {
     /// The state, or what the journal knows of it: whoever deletes or spoils the
     /// file of a loop that is under way has not ended the loop.
     pub(super) fn known_state(&self) -> Result<Option<State>, AttemptError> {
-        let (journal, ledger) = (self.store.read_journal()?, self.store.ledger()?);
-        Ok(match self.store.read_state() {
+        let state = self.store.read_state();
+        if state.is_none() && !self.store.ledger()?.is_under_way() {
+            return Ok(None);
+        }
+        Ok(match state {
             Some(Ok(state)) => Some(state),
-            Some(Err(_)) => journal::last_state(&journal),
-            None if ledger.is_under_way() => journal::last_state(&journal),
-            None => None,
+            Some(Err(_)) | None => journal::last_state(&self.store.read_journal()?),
         })
     }
 

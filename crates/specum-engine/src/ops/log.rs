@@ -1,7 +1,6 @@
 //! What happened to a spec, from its journal, while others may be writing it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use specum_core::journal::{Entry, Record};
@@ -24,7 +23,7 @@ pub struct Log {
     store: Store,
     /// What the journals of earlier loops tell, and how many there are.
     earlier: (Vec<Record>, usize),
-    records: Arc<Vec<Record>>,
+    records: Vec<Record>,
     /// How long the file was when it was read.
     length: u64,
     /// When it was found longer than before.
@@ -35,7 +34,7 @@ pub struct Log {
 pub fn log(caller: &Caller<'_>, named: Option<&str>) -> Result<Log, OpError> {
     let project = caller.project()?;
     let spec = caller.spec(&project, named)?;
-    let (store, earlier, records) = (Store::of(&spec), (Vec::new(), 0), Arc::default());
+    let (store, earlier, records) = (Store::of(&spec), (Vec::new(), 0), Vec::new());
     let mut log = Log { spec, store, earlier, records, length: 0, grown: Instant::now() };
     log.read_on()?;
     Ok(log)

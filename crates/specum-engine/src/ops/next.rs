@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::attempt::Attempt;
 use specum_core::completion;
-use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
@@ -200,14 +199,9 @@ fn complete(workspace: &Workspace) -> Result<DueWork, OpError> {
         Ok(_) => "",
         Err(_) => " Nothing is committed: this is no git repository.",
     };
-    let journal = workspace.store.read_journal()?;
-    let is_promise = journal.iter().rev().find_map(|record| match record.entry {
-        Entry::Completed { promise, .. } => Some(promise),
-        _ => None,
-    });
-    let say = match is_promise {
-        Some(true) => completion::PROMISE,
-        Some(false) | None => completion::ALL_TASKS_COMPLETE,
+    let say = match workspace.store.ledger()?.has_promised() {
+        true => completion::PROMISE,
+        false => completion::ALL_TASKS_COMPLETE,
     };
     Ok(DueWork::Complete { message: format!("{}{commits}", prompt::ALL_DONE), say: say.to_owned() })
 }

@@ -62,14 +62,35 @@ impl Handle {
 /// Something a program has printed.
 #[derive(Debug, Clone, Copy)]
 pub enum Chunk<'a> {
-    /// Lines of its standard output, without their ends.
-    Lines(&'a [Vec<u8>]),
+    /// Lines of its standard output.
+    Lines(&'a WholeLines),
     /// Part of a line, or something on its standard error.
     Noise,
 }
 
+/// Lines in one piece of memory: they come by the thousand.
+#[derive(Debug, Default)]
+pub struct WholeLines {
+    text: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+}
+
+impl WholeLines {
+    fn push(&mut self, line: &[u8]) {
+        self.text.extend_from_slice(line);
+        self.ends.push(self.text.len());
+    }
+
+    /// The lines, without their ends.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut from, end)..end])
+    }
+}
+
 enum Part {
-    Lines(Vec<Vec<u8>>),
+    Lines(WholeLines),
     Noise,
     Closed,
     /// To be waited for.
@@ -197,14 +218,17 @@ fn read_lines(
         let mut lines = Lines::default();
         while let Some(bytes) = source.read(&mut buffer) {
             // All at once: to pass on a short line costs more than to read it.
-            let whole: Vec<Vec<u8>> = lines.push(bytes).collect();
-            let part = if whole.is_empty() { Part::Noise } else { Part::Lines(whole) };
+            let mut whole = WholeLines::default();
+            lines.push(bytes, |line| whole.push(line));
+            let part = if whole.ends.is_empty() { Part::Noise } else { Part::Lines(whole) };
             if parts.send(part).is_err() {
                 break;
             }
         }
         if let Some(line) = lines.end() {
-            let _ = parts.send(Part::Lines(vec![line]));
+            let mut last = WholeLines::default();
+            last.push(&line);
+            let _ = parts.send(Part::Lines(last));
         }
         let _ = parts.send(Part::Closed);
     };
@@ -220,7 +244,7 @@ pub fn replay(log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
     loop {
         match file.read(&mut buffer)? {
             0 => break,
-            length => lines.push(&buffer[..length]).for_each(|line| read(&line)),
+            length => lines.push(&buffer[..length], &mut read),
         }
     }
     lines.end().inspect(|line| read(line));
@@ -258,7 +282,7 @@ mod tests {
         let streamed = stream(command, b"", &log, &Handle::default(), |printed| {
             times += 1;
             if let Chunk::Lines(more) = printed {
-                lines.extend_from_slice(more);
+                lines.extend(more.iter().map(<[u8]>::to_vec));
             }
         });
         assert_eq!(streamed.ended, ProcessEnd::Code(0));

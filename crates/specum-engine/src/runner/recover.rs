@@ -69,7 +69,7 @@ pub(super) fn end_survivors(workspace: &Workspace) {
 pub(super) fn worked_until_then(workspace: &Workspace) -> Option<Timestamp> {
     let last = match workspace.store.read_beat() {
         Some(beat) => beat.at,
-        None => workspace.store.read_journal().ok()?.last()?.at.clone(),
+        None => workspace.store.ledger().ok()?.last_at().to_owned(),
     };
     let last: Timestamp = last.parse().ok()?;
     last.checked_add(2 * pulse::interval()).ok()

@@ -15,12 +15,12 @@ use specum_core::verify::ProcessEnd;
 use super::RunError;
 use super::worktree::PreparedWorktree;
 use crate::attempt::run_check;
-use crate::process::{self, Chunk, Handle, Log};
+use crate::process::{self, Chunk, Handle, Log, WholeLines};
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
 /// How many signs are passed on at once: more would be held in memory.
-const MOST_SIGNS: usize = 64;
+const MOST_SIGNS: usize = 256;
 
 /// Where a worker works.
 pub(super) struct Checkout<'c> {
@@ -103,35 +103,36 @@ struct Ear<'s> {
 impl Ear<'_> {
     fn hear(&mut self, printed: Chunk<'_>) {
         let lines = match printed {
-            Chunk::Lines(lines) => lines,
-            Chunk::Noise => &[],
+            Chunk::Lines(lines) => Some(lines),
+            Chunk::Noise => None,
         };
         let mut is_silent = true;
         let mut signs = Vec::new();
-        for line in lines {
-            let of_line = self.reader.line(line);
-            is_silent &= of_line.is_empty();
+        for line in lines.into_iter().flat_map(WholeLines::iter) {
+            let before = signs.len();
+            self.reader.read(line, &mut signs);
+            is_silent &= signs.len() == before;
             // Ahead of what it says it has used: no cap is to end it for that.
             if self.has_answered != self.reader.has_answered() {
                 self.has_answered = !self.has_answered;
-                self.pass_on(&mut signs);
+                let of_line = signs.split_off(before);
+                self.pass_on(std::mem::replace(&mut signs, of_line));
                 self.supervisor.tell(WorkSign::Answered(self.has_answered));
             }
-            signs.extend(of_line);
             if signs.len() >= MOST_SIGNS {
-                self.pass_on(&mut signs);
+                self.pass_on(std::mem::replace(&mut signs, Vec::with_capacity(MOST_SIGNS)));
             }
         }
-        self.pass_on(&mut signs);
+        self.pass_on(signs);
         if is_silent && self.pulse.elapsed() >= PULSE {
             self.pulse = Instant::now();
             self.supervisor.tell(WorkSign::Printed);
         }
     }
 
-    fn pass_on(&self, signs: &mut Vec<Sign>) {
+    fn pass_on(&self, signs: Vec<Sign>) {
         if !signs.is_empty() {
-            self.supervisor.tell(WorkSign::Said(std::mem::take(signs)));
+            self.supervisor.tell(WorkSign::Said(signs));
         }
     }
 }

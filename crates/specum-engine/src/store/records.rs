@@ -1,6 +1,7 @@
-//! The journal as it has been read so far. It only ever grows, so a second look
-//! reads what was added; a loop of a thousand tasks would otherwise read its
-//! whole story a thousand times.
+//! What the journal says by now, folded as it grows. It only ever grows, so a
+//! second look reads what was added; a loop of a thousand tasks would otherwise
+//! read its whole story a thousand times. The records themselves are not kept:
+//! whoever tells the story reads the file, once.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -16,6 +17,49 @@ use crate::{files, os};
 /// The longest journal worth reading.
 pub(super) const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 
+/// Every record of a journal, under the names that tasks have now. Only the state
+/// that was written last is ever asked for, and states are most of a journal: the
+/// other records have let theirs go.
+pub(super) fn read_all(path: &Path) -> io::Result<Vec<Record>> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut with_state: Option<usize> = None;
+    for record in journal::records(&read_file(path, MAX_JOURNAL)?) {
+        let writes = record.changes.as_ref().is_some_and(|changes| !changes.state.is_kept());
+        if writes
+            && let Some(before) = with_state.replace(records.len())
+            && let Some(changes) = &mut records[before].changes
+        {
+            changes.state = StateChange::Keep;
+        }
+        records.push(record);
+    }
+    journal::follow_renames(&mut records, 0);
+    Ok(records)
+}
+
+/// What so much of a journal has on record about the plan.
+fn read_plan_record(path: &Path, length: u64) -> io::Result<PlanRecord> {
+    let text = read_file(path, length)?;
+    let mut records: Vec<Record> = journal::records(&text).filter_map(about_the_plan).collect();
+    journal::follow_renames(&mut records, 0);
+    Ok(PlanRecord::of(&records))
+}
+
+/// A record as far as it says something about the plan.
+fn about_the_plan(record: Record) -> Option<Record> {
+    PlanRecord::is_touched_by(&record).then_some(Record { changes: None, ..record })
+}
+
+fn read_file(path: &Path, length: u64) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    match files::open_own(path, File::options().read(true)) {
+        Ok(file) => file.take(length).read_to_end(&mut text).map(|_| text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the whole lines of the journal say, as far as they have been read.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// How much of the file is read: whole lines.
@@ -24,25 +68,43 @@ pub(super) struct Records {
     identity: u64,
     /// What was read last, to be sure that the file is still the same.
     last_line: Vec<u8>,
-    records: Arc<Vec<Record>>,
-    /// Which of them wrote the state last. Only that one is ever asked for its
-    /// state, which is most of a record; the others have let it go.
-    with_state: Option<usize>,
     /// Where the attempts stand.
     ledger: Arc<Ledger>,
-    /// What the first of them have on record about the plan, and how many that
-    /// are.
-    plan_record: (Arc<PlanRecord>, usize),
+    /// What is on record about the plan; `None` if only reading everything again
+    /// tells.
+    plan_record: Option<Arc<PlanRecord>>,
 }
 
 impl Records {
-    /// Every record of the journal.
-    pub(super) fn read(&mut self, path: &Path) -> io::Result<Arc<Vec<Record>>> {
+    /// Where the attempts of the journal stand.
+    pub(super) fn ledger(&mut self, path: &Path) -> io::Result<Arc<Ledger>> {
+        let torn = self.read_on(path)?;
+        let mut ledger = Arc::clone(&self.ledger);
+        torn.iter().for_each(|record| Arc::make_mut(&mut ledger).add(record));
+        Ok(ledger)
+    }
+
+    /// What the journal has on record about the plan.
+    pub(super) fn plan_record(&mut self, path: &Path) -> io::Result<Arc<PlanRecord>> {
+        let torn = self.read_on(path)?;
+        if torn.is_some_and(|record| PlanRecord::is_touched_by(&record)) {
+            return read_plan_record(path, MAX_JOURNAL).map(Arc::new);
+        }
+        if let Some(known) = &self.plan_record {
+            return Ok(Arc::clone(known));
+        }
+        let known = Arc::new(read_plan_record(path, self.length)?);
+        Ok(Arc::clone(self.plan_record.insert(known)))
+    }
+
+    /// Reads what was added since. Gives the record of a line that has no end yet:
+    /// somebody died before the end of the line, but not before that of the record.
+    fn read_on(&mut self, path: &Path) -> io::Result<Option<Record>> {
         let mut file = match files::open_own(path, File::options().read(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 *self = Records::default();
-                return Ok(Arc::default());
+                return Ok(None);
             }
             Err(error) => return Err(error),
         };
@@ -54,48 +116,7 @@ impl Records {
         file.take(MAX_JOURNAL).read_to_end(&mut added)?;
         let whole = added.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.add(&added[..whole]);
-        let torn = journal::parse(&added[whole..]);
-        if torn.is_empty() {
-            return Ok(Arc::clone(&self.records));
-        }
-        // Somebody died before the end of the line, but not before that of the
-        // record.
-        let mut records: Vec<Record> = self.records.iter().cloned().chain(torn).collect();
-        journal::follow_renames(&mut records, self.records.len());
-        Ok(Arc::new(records))
-    }
-
-    /// Where the attempts of the journal stand.
-    pub(super) fn ledger(&mut self, path: &Path) -> io::Result<Arc<Ledger>> {
-        let records = self.read(path)?;
-        let known = self.records.len();
-        if records.len() == known {
-            return Ok(Arc::clone(&self.ledger));
-        }
-        let mut ledger = Ledger::clone(&self.ledger);
-        records[known..].iter().for_each(|record| ledger.add(record));
-        Ok(Arc::new(ledger))
-    }
-
-    /// What the journal has on record about the plan.
-    pub(super) fn plan_record(&mut self, path: &Path) -> io::Result<Arc<PlanRecord>> {
-        let records = self.read(path)?;
-        if !Arc::ptr_eq(&records, &self.records) {
-            return Ok(Arc::new(PlanRecord::of(&records)));
-        }
-        let (plan_record, known) = &mut self.plan_record;
-        let new = records.get(*known..).unwrap_or_default();
-        let is_simple = |record: &Record| !PlanRecord::is_rewritten_by(record);
-        if *known > 0 && new.iter().all(is_simple) {
-            if new.iter().any(PlanRecord::is_touched_by) {
-                let plan_record = Arc::make_mut(plan_record);
-                new.iter().for_each(|record| plan_record.add(record));
-            }
-        } else {
-            *plan_record = Arc::new(PlanRecord::of(&records));
-        }
-        *known = records.len();
-        Ok(Arc::clone(plan_record))
+        Ok(journal::records(&added[whole..]).next())
     }
 
     /// Whether a journal is the one that was read, and at least so long: then nothing
@@ -124,24 +145,25 @@ impl Records {
         if lines.is_empty() {
             return;
         }
+        let is_beginning = self.length == 0;
         let before = lines[..lines.len() - 1].iter().rposition(|byte| *byte == b'\n');
         self.last_line = lines[before.map_or(0, |at| at + 1)..].to_vec();
         self.length += lines.len() as u64;
-        let records = Arc::make_mut(&mut self.records);
         let ledger = Arc::make_mut(&mut self.ledger);
-        let known = records.len();
-        for record in journal::parse(lines) {
-            let writes = record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep);
-            if writes
-                && let Some(before) = self.with_state.replace(records.len())
-                && let Some(changes) = &mut records[before].changes
-            {
-                changes.state = StateChange::Keep;
-            }
+        let mut about_plan = Vec::new();
+        for record in journal::records(lines) {
             ledger.add(&record);
-            records.push(record);
+            about_plan.extend(about_the_plan(record));
         }
-        journal::follow_renames(records, known);
+        if is_beginning {
+            journal::follow_renames(&mut about_plan, 0);
+            self.plan_record = Some(Arc::new(PlanRecord::of(&about_plan)));
+        } else if about_plan.iter().any(PlanRecord::is_rewritten_by) {
+            self.plan_record = None;
+        } else if let Some(known) = self.plan_record.as_mut().filter(|_| !about_plan.is_empty()) {
+            let known = Arc::make_mut(known);
+            about_plan.iter().for_each(|record| known.add(record));
+        }
     }
 }
 
@@ -153,14 +175,24 @@ fn identity(file: &File) -> io::Result<u64> {
 mod tests {
     use std::fs;
 
+    use specum_core::journal::Entry;
+    use specum_core::plan_record::{Lines, PlanEdit, PlannedTask};
+    use specum_core::tasks::TaskKey;
+
     use super::*;
 
     const PAUSED: &str = "{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n";
     const RESUMED: &str = "{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}\n";
 
-    /// What a reader that has seen nothing finds.
-    fn fresh(path: &Path) -> Arc<Vec<Record>> {
-        Records::default().read(path).unwrap()
+    /// What a reader finds: in the ledger, about the plan, and of all records.
+    fn found(records: &mut Records, path: &Path) -> (Arc<Ledger>, Arc<PlanRecord>, Vec<Record>) {
+        let about_plan = records.plan_record(path).unwrap();
+        (records.ledger(path).unwrap(), about_plan, read_all(path).unwrap())
+    }
+
+    /// What one finds that has seen nothing.
+    fn fresh(path: &Path) -> (Arc<Ledger>, Arc<PlanRecord>, Vec<Record>) {
+        found(&mut Records::default(), path)
     }
 
     #[test]
@@ -168,7 +200,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("journal");
         let mut records = Records::default();
-        assert!(records.read(&path).unwrap().is_empty());
+        assert_eq!(found(&mut records, &path), fresh(&path));
         let texts = [
             PAUSED.to_owned(),
             format!("{PAUSED}{RESUMED}"),
@@ -183,11 +215,55 @@ mod tests {
         ];
         for text in texts {
             fs::write(&path, &text).unwrap();
-            assert_eq!(records.read(&path).unwrap(), fresh(&path), "{text}");
-            assert_eq!(records.read(&path).unwrap(), fresh(&path), "again: {text}");
+            assert_eq!(found(&mut records, &path), fresh(&path), "{text}");
+            assert_eq!(found(&mut records, &path), fresh(&path), "again: {text}");
         }
         fs::remove_file(&path).unwrap();
-        assert!(records.read(&path).unwrap().is_empty());
+        assert_eq!(found(&mut records, &path), fresh(&path));
+    }
+
+    #[test]
+    fn what_is_on_record_grows_with_the_journal_and_follows_renames() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let key = |id: &str| TaskKey { id: id.into(), title: "Work".into() };
+        let planned = |id: &str| PlannedTask {
+            task: key(id),
+            check: Lines(b"true".to_vec()),
+            content: id.to_owned(),
+            ticked: false,
+        };
+        let lines = [
+            Entry::Started { tasks: 2, open: 2, plan: vec![planned("1.1"), planned("1.2")] },
+            Entry::Ticked { task: key("1.1") },
+            Entry::PlanChanged {
+                edits: vec![
+                    PlanEdit::Renamed { from: key("1.1"), to: key("1.2") },
+                    PlanEdit::Renamed { from: key("1.2"), to: key("1.3") },
+                    PlanEdit::Recorded(planned("1.1")),
+                ],
+            },
+            Entry::Ticked { task: key("1.3") },
+            Entry::Unticked { tasks: vec!["1.2".into()] },
+            Entry::Completed { tasks: 3, promise: true },
+            Entry::Started { tasks: 1, open: 1, plan: vec![planned("2.1")] },
+        ]
+        .map(|entry| Record::new("", entry).render());
+        let (mut text, mut records, mut proofs) = (Vec::new(), Records::default(), Vec::new());
+        for line in lines {
+            // Without the end of its line, and with it.
+            for part in [&line[..line.len() - 1], b"\n"] {
+                text.extend_from_slice(part);
+                fs::write(&path, &text).unwrap();
+                assert_eq!(found(&mut records, &path), fresh(&path));
+                let of_all = PlanRecord::of(&read_all(&path).unwrap());
+                assert_eq!(*records.plan_record(&path).unwrap(), of_all);
+            }
+            let known = records.plan_record(&path).unwrap();
+            let ticked = known.tasks().iter().filter(|task| task.proof.is_some());
+            proofs.push(ticked.map(|task| task.task.id.clone()).collect::<Vec<_>>().join(" "));
+        }
+        assert_eq!(proofs, ["", "1.1", "1.2", "1.2 1.3", "1.3", "", ""]);
     }
 
     #[test]
@@ -197,7 +273,7 @@ mod tests {
         let mut records = Records::default();
         assert!(!records.is_whole(&path, 0), "nothing is known of it");
         fs::write(&path, PAUSED).unwrap();
-        records.read(&path).unwrap();
+        records.ledger(&path).unwrap();
         let length = PAUSED.len() as u64;
         assert!(records.is_whole(&path, length));
         assert!(!records.is_whole(&path, length + 1), "the copy is longer");
@@ -213,29 +289,20 @@ mod tests {
     fn the_last_record_keeps_its_state_and_old_ones_let_it_go() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("journal");
-        let mut records = Records::default();
         let mut text = String::new();
         for n in 0..40 {
             text.push_str(&format!(
                 "{{\"v\":1,\"at\":\"{n}\",\"event\":\"paused\",\"changes\":{{\"state\":{{\"write\":{{}}}}}}}}\n"
             ));
-            fs::write(&path, &text).unwrap();
-            let found = records.read(&path).unwrap();
-            let with_state = found.iter().filter(|record| {
-                record.changes.as_ref().is_some_and(|c| c.state != StateChange::Keep)
-            });
-            assert_eq!(
-                with_state.map(|record| record.at.clone()).collect::<Vec<_>>(),
-                [n.to_string()]
-            );
         }
         // However much is told behind it.
-        for _ in 0..40 {
-            text.push_str(PAUSED);
-            fs::write(&path, &text).unwrap();
-            let found = records.read(&path).unwrap();
-            let state = &found[39].changes.as_ref().unwrap().state;
-            assert!(matches!(state, StateChange::Write(_)));
-        }
+        text.push_str(&PAUSED.repeat(40));
+        fs::write(&path, &text).unwrap();
+        let found = read_all(&path).unwrap();
+        assert_eq!(found.len(), 80);
+        let with_state = found
+            .iter()
+            .filter(|record| record.changes.as_ref().is_some_and(|c| !c.state.is_kept()));
+        assert_eq!(with_state.map(|record| record.at.as_str()).collect::<Vec<_>>(), ["39"]);
     }
 }

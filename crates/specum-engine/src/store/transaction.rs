@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use specum_core::attempt::AttemptId;
+use specum_core::attempt::{AttemptId, LoopStanding};
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
 use specum_core::machine::Step;
@@ -301,14 +301,7 @@ impl Locked<'_> {
     pub fn begin_segment(&self) -> Result<(), StoreError> {
         let (store, path) = (self.store, self.store.journal_path());
         let backup = store.backup();
-        let records = store.read_journal()?;
-        let last = records.iter().rev().find(|record| {
-            matches!(
-                record.entry,
-                Entry::Cancelled | Entry::Completed { .. } | Entry::Started { .. }
-            )
-        });
-        if last.is_some_and(|record| matches!(record.entry, Entry::Completed { .. })) {
+        if store.ledger()?.standing() == LoopStanding::Completed {
             let copies = backup.as_ref().map(Backup::segments).unwrap_or_default();
             let number = segments::next_number(&store.dir, &copies);
             failpoint::reached("before the segment");
@@ -357,17 +350,17 @@ impl Locked<'_> {
             backup.bring_segments_back(&self.store.dir)?;
             self.store.replace(&path, whole)?;
         }
-        let has_lost_the_state = !self.store.has_state();
-        let records = self.store.read_journal()?;
-        let state = records.iter().rev().find_map(|record| match &record.changes {
-            Some(Changes { state: StateChange::Keep, .. }) | None => None,
-            Some(changes) => Some(&changes.state),
-        });
-        if let (true, Some(StateChange::Write(object))) = (has_lost_the_state, state) {
-            files::write(&self.store.state_path(), &state::render_object(object))?;
-            return Ok(true);
+        if self.store.has_state() {
+            return Ok(whole.is_some());
         }
-        Ok(whole.is_some())
+        let records = self.store.read_journal()?;
+        match journal::last_state_change(&records) {
+            StateChange::Write(object) => {
+                files::write(&self.store.state_path(), &state::render_object(object))?;
+                Ok(true)
+            }
+            StateChange::Keep | StateChange::Delete => Ok(whole.is_some()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! next is told once, by whoever finds that every verdict of the round is in.
 
 use serde_json::{Value, json};
-use specum_core::attempt::{Attempt, Ledger};
+use specum_core::attempt::{Attempt, LateWork, Ledger};
 use specum_core::hook::Input;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
@@ -216,28 +216,20 @@ fn waiting(workspace: &Workspace) -> Result<Option<String>, OpError> {
     })
 }
 
-/// What executors have done after their verdicts, as far as nobody has heard.
-fn late_work(journal: &[Record]) -> Vec<String> {
-    let told = journal
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, record)| matches!(record.entry, Entry::Told { .. }));
-    // The last one is our own.
-    let since = told.map(|(at, _)| at).nth(1).unwrap_or(0);
-    let late = journal[since..].iter().filter_map(|record| match &record.entry {
-        Entry::Late { task, changed } if changed.is_empty() => Some(format!(
+/// What an executor has done after its verdict.
+fn late_work(late: &LateWork) -> String {
+    let LateWork { task, changed } = late;
+    match changed.is_empty() {
+        true => format!(
             "the executor of {} worked on after its verdict; look at the next commit",
             task.id
-        )),
-        Entry::Late { task, changed } => Some(format!(
+        ),
+        false => format!(
             "the executor of {} changed {} after its verdict, which is not committed",
             task.id,
             line::head(&changed.join(", "), 200)
-        )),
-        _ => None,
-    });
-    late.collect()
+        ),
+    }
 }
 
 /// What a person should know about a task that has passed.
@@ -258,9 +250,9 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
     let file = tasks.file();
     let count = format!("{} of {}", file.done_count(), file.tasks.len());
     let most = view.state.as_ref().map_or(0, |state| state.max_task_iterations);
-    let journal = workspace.store.read_journal()?;
     let ledger = workspace.store.ledger()?;
-    let mut answer = Answer { text: String::new(), news: late_work(&journal) };
+    let late = ledger.late_work().map(late_work).collect();
+    let mut answer = Answer { text: String::new(), news: late };
     for record in verdicts {
         let (text, news) = match &record.entry {
             Entry::Passed { task, unverified, .. } => {

@@ -9,14 +9,19 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
+use specum_core::agent::Sign;
 use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
+use specum_core::tasks::TaskKey;
 
 use super::{Reporter, missing, sanitize};
 
 /// How much is collected before it is written: a reader that is slow gets its lines
 /// in pieces of this size.
 const CHUNK: usize = 16 * 1024;
+
+/// How the line of something that an agent says ends.
+const AFTER_TEXT: &[u8] = b"\"}\n";
 
 /// Writes events as JSON.
 pub(super) struct Json<W> {
@@ -25,12 +30,39 @@ pub(super) struct Json<W> {
     lines: Vec<u8>,
     /// The moment of the last event, and how it is written. Many share one.
     at: (Timestamp, String),
+    /// What agents say comes by the million: a line of theirs up to what is said, and
+    /// the moment and the task it is for.
+    before_text: (Timestamp, TaskKey, Vec<u8>),
 }
 
 impl<W: Write> Json<W> {
     pub(super) fn new(output: W) -> Json<W> {
         let at = (Timestamp::UNIX_EPOCH, shown(Timestamp::UNIX_EPOCH));
-        Json { output, lines: Vec::new(), at }
+        let before_text = (Timestamp::UNIX_EPOCH, TaskKey::default(), Vec::new());
+        Json { output, lines: Vec::new(), at, before_text }
+    }
+
+    /// Adds the line of something that an agent says, the same as of any event.
+    fn add_said(&mut self, at: Timestamp, task: &TaskKey, text: &str) {
+        let (known_at, known_task, before) = &mut self.before_text;
+        if before.is_empty() || *known_at != at || known_task != task {
+            let sign = Sign::Text { text: String::new() };
+            let event = RunEvent::Agent { task: task.clone(), sign };
+            before.clear();
+            add_line(before, &EventLine { at: &self.at.1, event: &event });
+            before.truncate(before.len() - AFTER_TEXT.len());
+            (*known_at, *known_task) = (at, task.clone());
+        }
+        self.lines.extend_from_slice(before);
+        if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            self.lines.extend_from_slice(text.as_bytes());
+            self.lines.extend_from_slice(AFTER_TEXT);
+        } else {
+            // With the quotation mark in front of it once only.
+            self.lines.pop();
+            add_value(&mut self.lines, &text);
+            self.lines.extend_from_slice(&AFTER_TEXT[1..]);
+        }
     }
 
     fn write(&mut self) {
@@ -46,7 +78,10 @@ impl<W: Write> Reporter for Json<W> {
         if self.at.0 != at {
             self.at = (at, shown(at));
         }
-        add_line(&mut self.lines, &EventLine { at: &self.at.1, event });
+        match event {
+            RunEvent::Agent { task, sign: Sign::Text { text } } => self.add_said(at, task, text),
+            event => add_line(&mut self.lines, &EventLine { at: &self.at.1, event }),
+        }
         if self.lines.len() >= CHUNK {
             self.write();
         }
@@ -108,9 +143,13 @@ pub(crate) fn line(value: &impl Serialize) -> String {
 
 /// Adds such a line to others.
 fn add_line(lines: &mut Vec<u8>, value: &impl Serialize) {
-    let mut serializer = serde_json::Serializer::with_formatter(&mut *lines, Harmless);
-    value.serialize(&mut serializer).expect("plain data is JSON");
+    add_value(lines, value);
     lines.push(b'\n');
+}
+
+fn add_value(lines: &mut Vec<u8>, value: &impl Serialize) {
+    let mut serializer = serde_json::Serializer::with_formatter(lines, Harmless);
+    value.serialize(&mut serializer).expect("plain data is JSON");
 }
 
 /// JSON on one line, in which what a terminal would obey is escaped.
@@ -143,8 +182,6 @@ impl Formatter for Harmless {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use specum_core::agent::Sign;
-    use specum_core::tasks::TaskKey;
 
     /// Counts how often it is written to.
     #[derive(Default)]
@@ -182,6 +219,25 @@ mod tests {
         });
         assert!(numbers.eq(0..1000), "every one, in order");
         assert!(output.writes <= text.len() / CHUNK + 1, "{} writes", output.writes);
+    }
+
+    #[test]
+    fn what_an_agent_says_is_written_as_every_other_event() {
+        let texts = ["plain", "", "\"quoted\"", "back\\slash", "\u{1b}[1mé\n日", "plain again"];
+        let mut output = Counted::default();
+        let mut json = Json::new(&mut output);
+        let mut expected = String::new();
+        for (number, text) in texts.iter().cycle().take(40).enumerate() {
+            // A moment and a task for a few of them at a time.
+            let at = Timestamp::from_second((number / 5) as i64).unwrap();
+            let id = format!("1.{}", number / 7);
+            let task = TaskKey { id, title: "say \"it\"".into() };
+            let event = RunEvent::Agent { task, sign: Sign::Text { text: (*text).into() } };
+            json.event(at, &event);
+            expected.push_str(&event_line(&shown(at), &event));
+        }
+        json.flush();
+        assert_eq!(String::from_utf8(output.text).unwrap(), expected);
     }
 
     #[test]

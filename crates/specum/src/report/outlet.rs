@@ -31,7 +31,7 @@ const CAUGHT_UP: usize = BEHIND / 2;
 const FULL: usize = 4_000;
 /// How much the writer takes at once. Each turn wakes those who wait for it, which
 /// costs more than to write a short line.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 /// A reader that takes nothing for so long stands still.
 const STANDSTILL: Duration = Duration::from_secs(1);
 /// A reader that takes longer for a few events is told apart from one that stands

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::task::TaskStory;
 use super::{
-    Call, GitChange, LaunchPlace, Ledger, LoopStanding, Progress, ReadyWork, UnchargedStart,
-    Uncommitted,
+    Call, GitChange, Held, LateWork, LaunchPlace, Ledger, LoopStanding, Progress, ReadyWork,
+    UnchargedStart, Uncommitted,
 };
 use crate::attempt::{Attempt, AttemptId};
 use crate::journal::{Entry, Record};
@@ -15,6 +15,7 @@ use crate::tasks::TaskKey;
 impl Ledger {
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
+        self.last_at.clone_from(&record.at);
         self.add_to_loop(record);
         if let Some(attempt) = Attempt::opened_by(record) {
             self.open(attempt);
@@ -38,6 +39,7 @@ impl Ledger {
     fn add_to_loop(&mut self, record: &Record) {
         match &record.entry {
             Entry::Started { .. } => {
+                self.is_in_run = false;
                 self.standing = LoopStanding::UnderWay;
                 self.left_branch = None;
                 self.untold.clear();
@@ -49,18 +51,31 @@ impl Ledger {
             }
             Entry::Paused { branch, .. } => self.left_branch.clone_from(branch),
             Entry::Cancelled => self.end(LoopStanding::Cancelled),
-            Entry::Completed { .. } => self.end(LoopStanding::Completed),
-            Entry::Told { .. } => self.untold.clear(),
+            Entry::Completed { promise, .. } => {
+                self.has_promised = *promise;
+                self.end(LoopStanding::Completed);
+            }
+            Entry::Told { .. } => {
+                self.untold.clear();
+                self.late_work.swap(0, 1);
+                self.late_work[1].clear();
+            }
             Entry::Held { session } => {
-                self.sessions.insert(session.clone());
+                self.is_in_run = false;
+                let held = Held { at: record.at.clone(), is_of_earlier_loop: false };
+                self.sessions.insert(session.clone(), held);
             }
             Entry::Released { .. } => {
                 self.calls.clear();
                 self.at_work.clear();
             }
-            Entry::RunEnded { .. } => self.at_work.clear(),
+            Entry::RunEnded { .. } => {
+                self.is_in_run = false;
+                self.at_work.clear();
+            }
             // A run cleans up what others have left before it begins.
             Entry::RunStarted { .. } => {
+                self.is_in_run = true;
                 self.launched.clear();
                 self.integrating = None;
             }
@@ -69,6 +84,7 @@ impl Ledger {
                 self.git_change = Some(GitChange { before, after, what });
             }
             Entry::GitAccepted { .. } => self.git_change = None,
+            Entry::Passed { .. } | Entry::Committed { .. } => self.results += 1,
             Entry::PlanChanged { edits } => self.follow(edits),
             _ => {}
         }
@@ -86,7 +102,7 @@ impl Ledger {
         self.at_work.clear();
         self.uncharged.clear();
         self.uncommitted.clear();
-        self.sessions.clear();
+        self.sessions.values_mut().for_each(|held| held.is_of_earlier_loop = true);
         self.newest.clear();
         if standing == LoopStanding::Completed {
             self.grounds.clear();
@@ -134,7 +150,11 @@ impl Ledger {
                 self.left.retain(|(other, _)| *other != task.id);
                 self.left_by_checks.extend(left.iter().cloned());
             }
-            Entry::Late { changed, .. } => self.late.extend(changed.iter().cloned()),
+            Entry::Late { changed, .. } => {
+                self.late.extend(changed.iter().cloned());
+                let (task, changed) = (task.clone(), changed.clone());
+                self.late_work[1].push(LateWork { task, changed });
+            }
             _ => {}
         }
     }
@@ -143,6 +163,7 @@ impl Ledger {
         let Some(progress) = self.attempts.get_mut(id) else { return };
         match &record.entry {
             Entry::Delegated { task, tool_use_id, .. } => {
+                self.is_in_run = false;
                 progress.delegations += 1;
                 progress.reported = None;
                 self.called.insert(tool_use_id.clone(), id.clone());
@@ -246,10 +267,10 @@ impl Ledger {
         let is_told = is_verdict || matches!(record.entry, Entry::SetAside { .. });
         if is_told {
             self.untold.retain(|known| known.entry.task().is_none_or(|known| known.id != task.id));
-            // Without the state that it wrote, which is most of a record: a run tells no
-            // coordinator, and its verdicts are all kept.
-            let (id, entry) = (record.id.clone(), record.entry.clone());
-            self.untold.push(Record { id, ..Record::new(record.at.as_str(), entry) });
+            if !self.is_in_run {
+                let (id, entry) = (record.id.clone(), told(&record.entry));
+                self.untold.push(Record { id, ..Record::new(record.at.as_str(), entry) });
+            }
         }
         if matches!(record.entry, Entry::Committed { .. } | Entry::Failed { .. }) {
             let attempts = &self.attempts;
@@ -277,6 +298,8 @@ impl Ledger {
         let is_settled = matches!(record.entry, Entry::Committed { .. });
         if let Some(progress) = self.attempts.get_mut(id).filter(|_| is_settled) {
             progress.attempt.slim();
+            (progress.reported, progress.ready) = (None, None);
+            self.grounds.remove(&task.id);
         }
     }
 
@@ -306,6 +329,11 @@ impl Ledger {
         for record in &mut self.untold {
             record.entry.rename(&renames);
         }
+        for late in self.late_work.iter_mut().flatten() {
+            if let Some(to) = renames.get(late.task.id.as_str()) {
+                late.task = (*to).clone();
+            }
+        }
         for (name, _) in &mut self.left {
             if let Some(to) = renames.get(name.as_str()) {
                 name.clone_from(&to.id);
@@ -324,6 +352,21 @@ impl Ledger {
         self.stories = earlier;
         self.stories.extend(renamed(now, &renames));
     }
+}
+
+/// A verdict as a coordinator hears of it: a long loop has many, and what was
+/// printed and changed is most of each.
+fn told(verdict: &Entry) -> Entry {
+    let mut verdict = verdict.clone();
+    if let Entry::Passed { changed, unticked, output, .. }
+    | Entry::Failed { changed, unticked, output, .. } = &mut verdict
+    {
+        (*changed, *unticked, *output) = (Vec::new(), Vec::new(), String::new());
+    }
+    if let Entry::Waits { changed, output, .. } = &mut verdict {
+        (*changed, *output) = (Vec::new(), String::new());
+    }
+    verdict
 }
 
 /// Whether an attempt is one at the task of this name.

@@ -8,7 +8,7 @@ use crate::journal::Entry;
 use crate::tasks::TaskKey;
 
 /// How the attempts at a task have ended so far.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskStory {
     pub(super) key: TaskKey,
     /// Whether its last record is of a loop that has ended.
@@ -59,7 +59,7 @@ impl TaskStory {
 
 /// What stood in the tree before a task was worked on, and what its failed attempts
 /// have left there since.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ground {
     now: Left,
     /// What stood before the last pass: a commit that git refuses makes a failure of
@@ -70,7 +70,7 @@ pub(super) struct Ground {
     found: Vec<String>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Left {
     /// What was uncommitted when the newest attempt was opened.
     dirty: Option<BTreeMap<String, String>>,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::journal;
+use crate::journal::{self, Entry};
 
 /// A journal of attempts at 1.1, as format 2 has it unless an event says otherwise.
 fn story(events: &[Value]) -> Vec<Record> {
@@ -284,4 +284,80 @@ fn the_loop_stands_as_its_last_word_says() {
     ] {
         assert_eq!(ledger(&events).standing(), standing);
     }
+}
+
+#[test]
+fn a_coordinator_hears_of_verdicts_but_of_none_of_a_run() {
+    let passed = |attempt| of(attempt, "passed", &json!({"output": "long", "changed": ["a"]}));
+    let told = |events: &[Value]| ledger(events).untold().to_vec();
+    let found = told(&[opened(1), passed(1)]);
+    let Entry::Passed { output, changed, .. } = &found[0].entry else { panic!("{found:?}") };
+    assert!(output.is_empty() && changed.is_empty(), "nobody tells them");
+    let run = json!({"event": "run-started", "agents": []});
+    assert!(told(&[run.clone(), opened(1), passed(1)]).is_empty());
+    let ended = json!({"event": "run-ended", "outcome": "", "millis": 0});
+    assert_eq!(told(&[run.clone(), ended, opened(1), passed(1)]).len(), 1);
+    // A run that was killed has said nothing of its end.
+    let held = json!({"event": "held", "session": "s"});
+    assert_eq!(told(&[run, held, opened(1), passed(1)]).len(), 1);
+}
+
+#[test]
+fn what_was_done_after_a_verdict_is_told_once_by_the_word_after_it() {
+    let late = |file: &str| of(1, "late", &json!({"changed": [file]}));
+    let told = json!({"event": "told", "tasks": []});
+    let found = |events: &[Value]| {
+        let ledger = ledger(&[&[opened(1)], events].concat());
+        ledger.late_work().map(|late| late.changed.join(" ")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(found(&[late("a")]), "a");
+    assert_eq!(found(&[late("a"), told.clone()]), "a");
+    assert_eq!(found(&[late("a"), told.clone(), late("b")]), "a b");
+    assert_eq!(found(&[late("a"), told.clone(), late("b"), told.clone()]), "b");
+    assert_eq!(found(&[late("a"), told.clone(), late("b"), told.clone(), told]), "");
+}
+
+#[test]
+fn the_ledger_knows_when_and_how_often() {
+    let at = |at: &str, mut event: Value| {
+        event["at"] = at.into();
+        event
+    };
+    let events = [
+        at("1", json!({"event": "held", "session": "s"})),
+        at("2", opened(1)),
+        at("3", of(1, "passed", &json!({}))),
+        at("4", of(1, "committed", &json!({"commit": "c"}))),
+        at("5", json!({"event": "completed", "tasks": 1, "promise": true})),
+    ];
+    let known: Vec<_> = (0..=events.len())
+        .map(|count| {
+            let ledger = ledger(&events[..count]);
+            let held = (ledger.held_at("s").is_some(), ledger.was_held_by("s"));
+            (ledger.last_at().to_owned(), ledger.results(), held, ledger.has_promised())
+        })
+        .collect();
+    let expected = [
+        ("", 0, (false, false), false),
+        ("1", 0, (true, true), false),
+        ("2", 0, (true, true), false),
+        ("3", 1, (true, true), false),
+        ("4", 2, (true, true), false),
+        ("5", 2, (true, false), true),
+    ];
+    assert_eq!(known, expected.map(|(at, n, held, is)| (at.to_owned(), n, held, is)));
+}
+
+#[test]
+fn of_an_attempt_with_a_commit_little_is_kept() {
+    let ready = of(1, "ready", &json!({"result": "long", "commit": "c"}));
+    let passed = of(1, "passed", &json!({"to_commit": true}));
+    let committed = of(1, "committed", &json!({"commit": "d"}));
+    let events = [opened(1), launched(1, true), ready, passed, committed];
+    let (before, after) = (ledger(&events[..4]), ledger(&events));
+    assert!(before.ready(&id("a1")).is_some() && after.ready(&id("a1")).is_none());
+    assert!(!before.grounds.is_empty() && after.grounds.is_empty());
+    let settled = after.attempt(&id("a1")).unwrap();
+    assert!(settled.block.is_empty() && settled.dirty.is_empty());
+    assert_eq!((after.commit_of("1.1"), after.has_verdict(&id("a1"))), (Some("d"), true));
 }
