@@ -25,7 +25,7 @@ mod text;
 #[cfg(test)]
 mod samples;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::lines::Lines;
 use crate::verify::ProcessEnd;
@@ -175,7 +175,7 @@ pub trait Reader: Send {
 }
 
 /// A sign of life.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "sign")]
 pub enum Sign {
     /// It says something.
@@ -200,13 +200,13 @@ pub enum Sign {
 }
 
 /// What an agent has used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens in and out, cached ones included.
     pub tokens: u64,
     /// Dollars, from agents that name them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 

@@ -300,17 +300,12 @@ pub fn run(
     for text in workspace.take_news() {
         outlet.event(RunEvent::Warning { text });
     }
-    let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-    let released = release(workspace, told, worked.uncharged, began);
     // The first thing that went wrong is the one to tell.
-    let outcome = worked
-        .outcome
-        .and_then(|outcome| put_away.map(|()| outcome))
-        .and_then(|outcome| released.map(|()| outcome));
-    let told = match &outcome {
-        Ok(outcome) => outcome.clone(),
-        Err(error) => Outcome::Failed { why: error.to_string() },
-    };
+    let outcome = worked.outcome.and_then(|outcome| put_away.map(|()| outcome));
+    let told = outcome.as_ref().map_or_else(failed, Outcome::clone);
+    let released = release(workspace, told, worked.uncharged, began);
+    let outcome = outcome.and_then(|outcome| released.map(|()| outcome));
+    let told = outcome.as_ref().map_or_else(failed, Outcome::clone);
     let (done, total) = match workspace.store.read() {
         Ok(view) => (view.file().done_count(), view.file().tasks.len()),
         Err(_) => (0, 0),
@@ -318,6 +313,11 @@ pub fn run(
     let millis = millis_since(began);
     outlet.event(RunEvent::RunEnded { outcome: told, done, total, millis });
     outcome
+}
+
+/// What an error is for the journal.
+fn failed(error: &RunError) -> Outcome {
+    Outcome::Failed { why: error.to_string() }
 }
 
 /// What keeps others away as long as a run works.
@@ -371,8 +371,9 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
             false => refuse_dirty(workspace),
         }
     });
-    if ready.is_err() {
-        release(workspace, "not begun".into(), 0, Instant::now())?;
+    if let Err(error) = &ready {
+        let why = format!("not begun: {error}");
+        release(workspace, Outcome::Failed { why }, 0, Instant::now())?;
     }
     ready.map(|()| Holding { _pulse: pulse, _alone: alone })
 }
@@ -479,7 +480,13 @@ fn work(
 ) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
-    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
+    workspace.store.lock()?.record(Entry::RunStarted {
+        spec: workspace.spec.name.clone(),
+        total: view.file().tasks.len(),
+        done: view.file().done_count(),
+        agents: agents.clone(),
+        jobs: workspace.scope.max_parallel,
+    })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     outlet.event(RunEvent::RunStarted {
         spec: workspace.spec.name.clone(),
@@ -523,13 +530,14 @@ fn work(
 /// Lets others work the spec, and tells the journal how it ended.
 fn release(
     workspace: &Workspace,
-    outcome: String,
+    outcome: Outcome,
     uncharged: u64,
     began: Instant,
 ) -> Result<(), RunError> {
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
-    let entry = Entry::RunEnded { outcome, millis: millis_since(began) };
+    let (done, total) = (view.file().done_count(), view.file().tasks.len());
+    let entry = Entry::RunEnded { outcome, done, total, millis: millis_since(began) };
     match &view.state {
         Some(state) if owner::is_this_run(state) => {
             let event = Event::Release { millis: uncharged };

@@ -235,6 +235,7 @@ impl Executor<'_> {
             agent: name,
             beside: at != brief::WorkPlace::Alone,
             isolated: at == brief::WorkPlace::Isolated,
+            log: Some(log_path.to_string_lossy().into_owned()),
         })?;
         self.tell(RunEvent::AttemptStarted {
             task,

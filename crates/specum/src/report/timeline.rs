@@ -140,8 +140,8 @@ fn told_of_run(entry: &Entry) -> Option<String> {
             let agents: Vec<String> = agents.iter().map(|name| said(name)).collect();
             format!("run started: agents {}", agents.join(", "))
         }
-        Entry::RunEnded { outcome, millis } => {
-            format!("run ended: {}{}", said(outcome), took(*millis))
+        Entry::RunEnded { outcome, millis, .. } => {
+            format!("run ended: {}{}", said(&outcome.to_string()), took(*millis))
         }
         Entry::Charged { task, agent, tokens, cost, estimated, millis, .. } => {
             let spent =
