@@ -504,9 +504,9 @@ fn release(store: &Store, session_id: &str, cleared: bool) {
     if let Err(error) = written {
         log(&error.to_string());
     }
-    if in_state.is_some_and(|owner| owner.is_session(session_id)) {
-        if let Err(error) = release_session(store, session_id) {
-            log(&error.to_string());
-        }
+    if in_state.is_some_and(|owner| owner.is_session(session_id))
+        && let Err(error) = release_session(store, session_id)
+    {
+        log(&error.to_string());
     }
 }
