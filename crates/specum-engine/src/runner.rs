@@ -22,6 +22,7 @@ mod recover;
 mod retain;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use specum_core::agent::{Agent, Report, Sign};
 use specum_core::attempt::Attempt;
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::{Outcome, RunId};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner, Process};
@@ -41,6 +42,7 @@ use thiserror::Error;
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Workspace};
+use crate::clock;
 use crate::files::{self, FileError};
 use crate::git::{self, GitError, Programs};
 use crate::logs;
@@ -187,15 +189,12 @@ fn listed(paths: &[String]) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// Who hears what a run tells. A run goes on although nobody listens: nothing here
-/// fails, and only [`Listener::keep_pace`] ever waits.
+/// Who hears what passes in a run and is recorded nowhere. A run goes on although
+/// nobody listens: nothing here fails, and only [`Listener::keep_pace`] ever waits.
+/// Everything else is in the [feed](crate::feed).
 pub trait Listener: Sync {
-    /// Something happened.
-    fn event(&self, event: RunEvent);
     /// An agent said all this.
     fn said(&self, task: TaskKey, signs: Vec<Sign>);
-    /// A way to pass on warnings for those who know of no run.
-    fn teller(&self) -> Box<dyn Fn(String) + Send>;
     /// Time has passed; called about ten times a second.
     fn tick(&self);
     /// Waits for a reader that is merely slow. For those who have nothing to do but
@@ -205,8 +204,6 @@ pub trait Listener: Sync {
 
 /// Everything the executor tells the dispatcher.
 enum Message {
-    /// To be shown.
-    Tell(RunEvent),
     /// An attempt needs an agent. The answer may take long: a limit is waited
     /// for, and under a cap the price of others.
     WhoWorks { slot: Slot, reply: Sender<Launch> },
@@ -277,7 +274,15 @@ impl Stop {
     }
 }
 
-/// Works a spec until it is done or something says stop.
+/// An id that no other run has.
+pub fn run_id() -> RunId {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    RunId::new(clock::now().as_microsecond(), std::process::id(), count)
+}
+
+/// Works a spec until it is done or something says stop. Every record names the run
+/// that the store [writes as](store::Store::write_as).
 pub fn run(
     workspace: &Workspace,
     options: &Options,
@@ -297,22 +302,16 @@ pub fn run(
         }
         None => recover::recover(workspace, None),
     };
-    for text in workspace.take_news() {
-        outlet.event(RunEvent::Warning { text });
-    }
+    // What cannot be recorded now cannot be told either: the release fails as well.
+    let warned = workspace.take_news().into_iter().try_for_each(|text| workspace.warn(text));
     // The first thing that went wrong is the one to tell.
-    let outcome = worked.outcome.and_then(|outcome| put_away.map(|()| outcome));
+    let outcome = worked
+        .outcome
+        .and_then(|outcome| put_away.map(|()| outcome))
+        .and_then(|outcome| Ok(warned.map(|()| outcome)?));
     let told = outcome.as_ref().map_or_else(failed, Outcome::clone);
     let released = release(workspace, told, worked.uncharged, began);
-    let outcome = outcome.and_then(|outcome| released.map(|()| outcome));
-    let told = outcome.as_ref().map_or_else(failed, Outcome::clone);
-    let (done, total) = match workspace.store.read() {
-        Ok(view) => (view.file().done_count(), view.file().tasks.len()),
-        Err(_) => (0, 0),
-    };
-    let millis = millis_since(began);
-    outlet.event(RunEvent::RunEnded { outcome: told, done, total, millis });
-    outcome
+    outcome.and_then(|outcome| released.map(|()| outcome))
 }
 
 /// What an error is for the journal.
@@ -484,20 +483,13 @@ fn work(
         spec: workspace.spec.name.clone(),
         total: view.file().tasks.len(),
         done: view.file().done_count(),
-        agents: agents.clone(),
+        agents,
         jobs: workspace.scope.max_parallel,
     })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
-    outlet.event(RunEvent::RunStarted {
-        spec: workspace.spec.name.clone(),
-        total: view.file().tasks.len(),
-        done: view.file().done_count(),
-        agents,
-        jobs: workspace.scope.max_parallel,
-    });
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
     let warnings = warnings.chain(retain::forget_old(workspace, options.keep_days)?);
-    warnings.for_each(|text| outlet.event(RunEvent::Warning { text }));
+    warnings.into_iter().try_for_each(|text| workspace.warn(text))?;
     let stop = Arc::new(Stop::default());
     let programs = Mutex::new(match &workspace.git {
         Ok(git) => git.programs(None)?,
@@ -509,7 +501,12 @@ fn work(
     // stop, and the line is closed when the executor has let go of it.
     let interrupted = Arc::clone(&stop);
     process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
-    git::say_by(outlet.teller());
+    let store = workspace.store.clone();
+    git::say_by(move |text| {
+        // The spec's lock is held by nobody who waits for git. One who cannot record
+        // it goes on waiting all the same.
+        let _ = store.lock().and_then(|locked| locked.record(Entry::Warning { text }));
+    });
     let worked = thread::scope(|scope| {
         let (stop, programs, isolated) = (&*stop, &programs, &isolated);
         let executor =

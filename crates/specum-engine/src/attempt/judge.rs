@@ -394,6 +394,11 @@ impl Workspace {
         Ok(locked.record_of(&opened.id, entry(task))?)
     }
 
+    /// Records something that a person should know.
+    pub fn warn(&self, text: String) -> Result<(), AttemptError> {
+        Ok(self.store.lock()?.record(Entry::Warning { text })?)
+    }
+
     /// The verdict, and the step it leads to; none if nothing is decided yet.
     fn decide(
         &self,

@@ -11,13 +11,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use specum_core::agent::{Report, Trouble};
 use specum_core::attempt::{Attempt, ReadyWork};
 use specum_core::brief;
 use specum_core::digest::Digest;
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::verify::{CheckRun, ProcessEnd};
@@ -144,9 +144,8 @@ impl Executor<'_> {
     pub(super) fn work_group(&self, group: &[Attempt]) -> Result<Option<Outcome>, RunError> {
         if let [_, _, ..] = group {
             let tasks = group.iter().map(|opened| opened.key.clone()).collect();
-            self.tell(RunEvent::GroupStarted { tasks });
+            self.workspace.store.lock()?.record(Entry::GroupStarted { tasks })?;
         }
-        let began = Instant::now();
         let mut outcome = None;
         let mut failure = None;
         thread::scope(|scope| {
@@ -155,7 +154,7 @@ impl Executor<'_> {
                 .enumerate()
                 .map(|(slot, opened)| {
                     let executor = self.clone();
-                    let work = move || executor.work_beside(slot, opened, began);
+                    let work = move || executor.work_beside(slot, opened);
                     thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)
                 })
                 .collect();
@@ -169,8 +168,8 @@ impl Executor<'_> {
                     continue;
                 }
                 let took_in = ended.and_then(|ended| match self.options.isolate {
-                    true => self.take_in(opened, ended, began),
-                    false => self.bring_in(opened, ended, began),
+                    true => self.take_in(opened, ended),
+                    false => self.bring_in(opened, ended),
                 });
                 match took_in {
                     Ok(None) => {}
@@ -184,19 +183,14 @@ impl Executor<'_> {
         Err(error)
     }
 
-    fn work_beside(
-        &self,
-        slot: usize,
-        opened: &Attempt,
-        began: Instant,
-    ) -> Result<Beside, RunError> {
+    fn work_beside(&self, slot: usize, opened: &Attempt) -> Result<Beside, RunError> {
         if let Some(ready) = self.ready(opened)? {
             return Ok(ready);
         }
         let Some(worktree) = self.prepare(opened)? else { return Ok(Beside::Stopped) };
         let place =
             WorkSite { slot, root: &worktree.root, at: brief::WorkPlace::Beside, shown: None };
-        let ended = self.work_in(&worktree, &place, opened, began);
+        let ended = self.work_in(&worktree, &place, opened);
         if self.stop.get().is_some() {
             // A run that is stopped keeps what it finds there.
             return ended;
@@ -264,47 +258,46 @@ impl Executor<'_> {
         worktree: &PreparedWorktree,
         place: &WorkSite<'_>,
         opened: &Attempt,
-        began: Instant,
     ) -> Result<Beside, RunError> {
         let (report, failed) = match self.run_agent(opened, place)? {
             AgentWork::Answered(report) => (report, None),
             AgentWork::Stopped => return Ok(Beside::Stopped),
-            AgentWork::Failed(report, trouble, outcome) => (report, Some((trouble, outcome))),
+            AgentWork::Failed(trouble, outcome) => (Report::default(), Some((trouble, outcome))),
         };
         if !worktree.is_there(self.workspace)? {
             // Not asked git about: it would look for another repository above.
             let gone = Trouble::Crash("it has deleted the worktree it was given".into());
             let (trouble, outcome) = failed.unwrap_or((gone, None));
-            let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
-            self.tell_verdict(&judged, began, &report);
+            self.workspace.give_up_on(opened, &trouble, Vec::new())?;
+            self.record_news()?;
             return Ok(Beside::Ended(outcome));
         }
         if let Some(branch) = worktree.git.branch_of_head() {
             // It was given none.
             let id = &opened.key.id;
             let text = format!("the agent of {id} has worked on the branch {branch}, which stays");
-            self.tell(RunEvent::Warning { text });
+            self.workspace.warn(text)?;
         }
         let changed = worktree.changed(self.workspace)?;
         if let Some((trouble, outcome)) = failed {
             self.workspace.keep(&worktree.git, opened, &changed)?;
-            let judged = self.workspace.give_up_on(opened, &trouble, Vec::new())?;
-            self.tell_verdict(&judged, began, &report);
+            self.workspace.give_up_on(opened, &trouble, Vec::new())?;
+            self.record_news()?;
             return Ok(Beside::Ended(outcome));
         }
         let elsewhere = self.workspace.take_back_elsewhere(&worktree.git, opened, &changed)?;
         if !elsewhere.is_empty() {
-            self.tell(RunEvent::Warning { text: attempt::told(&elsewhere) });
+            self.workspace.warn(attempt::told(&elsewhere))?;
         }
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let tried = self.workspace.try_work(opened, &report.result, &worktree.root, &changed)?;
         if self.stop.get().is_some() {
             return Ok(Beside::Stopped);
         }
         if !tried.verdict.passed() {
             self.workspace.keep(&worktree.git, opened, &changed)?;
-            let judged = self.workspace.fail(opened, tried, By::Run)?;
-            self.tell_verdict(&judged, began, &report);
+            self.workspace.fail(opened, tried, By::Run)?;
+            self.record_news()?;
             return Ok(Beside::Ended(None));
         }
         // Ahead of the record that lets the worktree go.
@@ -345,12 +338,7 @@ impl Executor<'_> {
     }
 
     /// Puts the work of one task on top of the others'.
-    fn bring_in(
-        &self,
-        opened: &Attempt,
-        ended: Beside,
-        began: Instant,
-    ) -> Result<Option<Outcome>, RunError> {
+    fn bring_in(&self, opened: &Attempt, ended: Beside) -> Result<Option<Outcome>, RunError> {
         let (report, commit) = match ended {
             Beside::Ready { report, commit, .. } => (report, commit),
             Beside::Ended(outcome) => return Ok(outcome),
@@ -365,7 +353,7 @@ impl Executor<'_> {
             Merge::Conflict { paths, tree } => {
                 let shown = git.difference(&tree, &paths)?;
                 let reason = format!("it conflicts with the others' work in {}", paths.join(", "));
-                return self.set_aside(opened, reason, &shown, began, &report);
+                return self.set_aside(opened, reason, &shown);
             }
         };
         let paths = git.differing(&tree)?;
@@ -374,7 +362,7 @@ impl Executor<'_> {
         let theirs = git.changed()?;
         if let Some(path) = paths.iter().find(|path| theirs.contains(path)) {
             let reason = format!("{path} has changes in the tree that are not committed");
-            return self.set_aside(opened, reason, "", began, &report);
+            return self.set_aside(opened, reason, "");
         }
         let (attempt, put_in) = (opened.number, paths.clone());
         self.workspace.record(opened, |task| Entry::Integrating {
@@ -386,9 +374,9 @@ impl Executor<'_> {
             // It may have put in some of it, or all, before it failed.
             recover::take_out(self.workspace, git, opened, &paths)?;
             let reason = format!("it does not fit into the tree: {error}");
-            return self.set_aside(opened, reason, "", began, &report);
+            return self.set_aside(opened, reason, "");
         }
-        self.tell_check(opened, true);
+        self.record_check(opened, true)?;
         let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
         if let Some(outcome) = self.stop.get() {
             recover::take_out(self.workspace, git, opened, &paths)?;
@@ -412,7 +400,7 @@ impl Executor<'_> {
         if judged.passed() || judged.question.is_some() {
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
-        self.tell_verdict(&judged, began, &report);
+        self.record_news()?;
         Ok(None)
     }
 
@@ -421,12 +409,10 @@ impl Executor<'_> {
         opened: &Attempt,
         reason: String,
         shown: &str,
-        began: Instant,
-        report: &Report,
     ) -> Result<Option<Outcome>, RunError> {
         let shown = line::head(shown, SHOWN_CONFLICT).to_owned();
-        let judged = self.workspace.set_aside(opened, reason, shown)?;
-        self.tell_verdict(&judged, began, report);
+        self.workspace.set_aside(opened, reason, shown)?;
+        self.record_news()?;
         Ok(None)
     }
 }

@@ -15,7 +15,7 @@ use jiff::{Timestamp, Zoned};
 use specum_core::agent::{Reset, Trouble};
 use specum_core::attempt::AttemptId;
 use specum_core::budget::{Budget, Charge};
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
 use specum_core::run::{Choice, Millis, Run, Slot, WaitClock};
@@ -149,7 +149,6 @@ impl<'a> Dispatcher<'a> {
     fn handle(&mut self, message: Message) -> Result<(), RunError> {
         let now = self.now();
         match message {
-            Message::Tell(event) => self.outlet.event(event),
             Message::WhoWorks { slot, reply } => {
                 self.waiting.push((slot, reply));
                 self.serve_waiting()?;
@@ -300,7 +299,7 @@ impl<'a> Dispatcher<'a> {
             let text = "not all tasks of the group start at once: with --max-cost the first start \
                         of an agent works alone until its price is known, and the next ones as the \
                         rest of the cap allows";
-            self.outlet.event(RunEvent::Warning { text: text.to_owned() });
+            self.workspace.warn(text.to_owned())?;
         }
         Ok(())
     }
@@ -321,10 +320,7 @@ impl<'a> Dispatcher<'a> {
             let again = || format!("{to} is available again");
             let now = self.waiting_now();
             let why = self.run.why_not(before, now).unwrap_or_else(again);
-            let entry =
-                Entry::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() };
-            self.workspace.store.lock()?.record(entry)?;
-            self.outlet.event(RunEvent::AgentChanged { from, to, why });
+            self.workspace.store.lock()?.record(Entry::AgentChanged { from, to, why })?;
         }
         Ok(())
     }
@@ -339,9 +335,7 @@ impl<'a> Dispatcher<'a> {
         if self.announced != Some(until) {
             self.announced = Some(until);
             let (agent, millis) = (self.run.name(agent).to_owned(), until - now);
-            let entry = Entry::Waited { agent: agent.clone(), why: why.clone(), millis };
-            self.workspace.store.lock()?.record(entry)?;
-            self.outlet.event(RunEvent::Waiting { agent, why, millis });
+            self.workspace.store.lock()?.record(Entry::Waited { agent, why, millis })?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use specum_core::agent::{Agent, Order, Report, Sign, Trouble};
 use specum_core::attempt::Attempt;
 use specum_core::brief;
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::Due;
 use specum_core::prompt;
@@ -24,7 +24,7 @@ use super::isolate::WarmTree;
 use super::{
     AfterExit, AgentExit, Launch, Listener, Message, Options, RunError, Stop, millis_since,
 };
-use crate::attempt::{self, AttemptError, By, Judgement, Workspace};
+use crate::attempt::{self, AttemptError, By, Workspace};
 use crate::files::FileError;
 use crate::git::{Git, Programs};
 use crate::logs;
@@ -53,7 +53,7 @@ pub(super) enum AgentWork {
     /// It has answered.
     Answered(Report),
     /// It has failed, and with it the attempt; perhaps the run ends for it.
-    Failed(Report, Trouble, Option<Outcome>),
+    Failed(Trouble, Option<Outcome>),
     /// Everybody stops; the attempt stays open.
     Stopped,
 }
@@ -84,7 +84,7 @@ impl Executor<'_> {
                 git.clear_locks()?;
             }
             let next = self.workspace.open()?;
-            self.tell_news();
+            self.record_news()?;
             let opened = match next {
                 attempt::NextWork::Work(opened) => opened,
                 attempt::NextWork::Complete => return Ok(Outcome::Complete),
@@ -126,11 +126,10 @@ impl Executor<'_> {
 
     /// Works one task in the user's tree. An outcome ends the run.
     fn work_alone(&self, opened: &Attempt) -> Result<Option<Outcome>, RunError> {
-        let began = Instant::now();
         let mut shown = None;
         if opened.role == Role::QaEngineer && self.workspace.has_never_failed(opened)? {
             // A check costs nothing; only what it finds does.
-            match self.check_alone(opened, began)? {
+            match self.check_alone(opened)? {
                 CheckAlone::Done => return Ok(None),
                 CheckAlone::Stopped => return Ok(self.stop.get()),
                 CheckAlone::Failed(why) => shown = why,
@@ -141,34 +140,32 @@ impl Executor<'_> {
         let report = match self.run_agent(opened, &place)? {
             AgentWork::Answered(report) => report,
             AgentWork::Stopped => return Ok(self.stop.get()),
-            AgentWork::Failed(report, trouble, outcome) => {
+            AgentWork::Failed(trouble, outcome) => {
                 if self.workspace.pause_if_rewritten(opened)? {
                     return Ok(Some(Outcome::Paused));
                 }
                 let left = self.workspace.changed_now(opened)?;
-                let judged = self.workspace.give_up_on(opened, &trouble, left)?;
-                self.tell_verdict(&judged, began, &report);
+                self.workspace.give_up_on(opened, &trouble, left)?;
+                self.record_news()?;
                 return Ok(outcome);
             }
         };
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let found = self.workspace.examine(opened, &report.result, None)?;
         if let Some(outcome) = self.stop.get() {
             return Ok(Some(outcome));
         }
-        let judged = self.workspace.conclude(opened, found, By::Run)?;
-        self.tell_verdict(&judged, began, &report);
+        self.workspace.conclude(opened, found, By::Run)?;
+        self.record_news()?;
         Ok(None)
     }
 
     /// Runs the command of a `[VERIFY]` task.
-    fn check_alone(&self, opened: &Attempt, began: Instant) -> Result<CheckAlone, RunError> {
+    fn check_alone(&self, opened: &Attempt) -> Result<CheckAlone, RunError> {
         if self.workspace.commands_of(opened)?.is_empty() {
             return Ok(CheckAlone::Failed(None));
         }
-        let (task, attempt) = (opened.key.clone(), opened.number);
-        self.tell(RunEvent::AttemptStarted { task, attempt, agent: None, log: None });
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let found = self.workspace.examine(opened, opened.role.signal(), None)?;
         if self.stop.get().is_some() {
             return Ok(CheckAlone::Stopped);
@@ -176,8 +173,8 @@ impl Executor<'_> {
         if let Some(why) = found.failed_check() {
             return Ok(CheckAlone::Failed(Some(why)));
         }
-        let judged = self.workspace.conclude(opened, found, By::Run)?;
-        self.tell_verdict(&judged, began, &Report::default());
+        self.workspace.conclude(opened, found, By::Run)?;
+        self.record_news()?;
         Ok(CheckAlone::Done)
     }
 
@@ -203,10 +200,10 @@ impl Executor<'_> {
                 AfterExit::Stop => return Ok(AgentWork::Stopped),
                 AfterExit::After(After::Judge) => return Ok(AgentWork::Answered(report)),
                 AfterExit::After(After::Fail(trouble)) => {
-                    return Ok(AgentWork::Failed(report, trouble, None));
+                    return Ok(AgentWork::Failed(trouble, None));
                 }
                 AfterExit::After(After::Stop(trouble, outcome)) => {
-                    return Ok(AgentWork::Failed(report, trouble, Some(outcome)));
+                    return Ok(AgentWork::Failed(trouble, Some(outcome)));
                 }
                 AfterExit::After(After::Again) => {}
             }
@@ -221,10 +218,10 @@ impl Executor<'_> {
         (index, max_cost): (usize, Option<f64>),
     ) -> Result<(AfterExit, Report), RunError> {
         let agent = self.options.agents[index].as_ref();
-        let (task, attempt, slot) = (opened.key.clone(), opened.number, place.slot);
+        let (id, attempt, slot) = (&opened.key.id, opened.number, place.slot);
         let spec = &self.workspace.spec;
-        let (log_path, log) = logs::open_log(spec, &task.id, attempt).map_err(|error| {
-            let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(&task.id));
+        let (log_path, log) = logs::open_log(spec, id, attempt).map_err(|error| {
+            let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(id));
             FileError::new("create a log in", &dir, error)
         })?;
         let command = self.command(opened, place, (agent, max_cost))?;
@@ -237,12 +234,6 @@ impl Executor<'_> {
             isolated: at == brief::WorkPlace::Isolated,
             log: Some(log_path.to_string_lossy().into_owned()),
         })?;
-        self.tell(RunEvent::AttemptStarted {
-            task,
-            attempt,
-            agent: Some(agent.name().to_owned()),
-            log: Some(log_path.to_string_lossy().into_owned()),
-        });
         let began = Instant::now();
         let report = self.stream(command, index, (slot, opened), &Arc::new(log));
         self.workspace.bring_back()?;
@@ -279,8 +270,7 @@ impl Executor<'_> {
         let (before, after) = (known.digest(), now.digest());
         *known = now;
         if self.options.accept_git_changes {
-            self.tell(RunEvent::Warning { text });
-            return Ok(());
+            return Ok(self.workspace.warn(text)?);
         }
         self.workspace.record(opened, |task| Entry::GitChanged { task, before, after, what })?;
         self.stop.set(self.pause(format!("{text}. Look at it; `specum accept git` takes it"))?);
@@ -290,7 +280,7 @@ impl Executor<'_> {
     /// Lets the loop wait for a person, and says why.
     pub(super) fn pause(&self, why: String) -> Result<Outcome, RunError> {
         self.workspace.pause(&why)?;
-        self.tell(RunEvent::Warning { text: why });
+        self.workspace.warn(why)?;
         Ok(Outcome::Paused)
     }
 
@@ -381,56 +371,22 @@ impl Executor<'_> {
         reader.end(&streamed.ended, &String::from_utf8_lossy(&streamed.stderr))
     }
 
-    pub(super) fn tell_check(&self, opened: &Attempt, integrated: bool) {
-        // A journal that cannot be read is told by whoever needs it next.
-        let commands = self.workspace.commands_of(opened).unwrap_or_default();
+    pub(super) fn record_check(&self, opened: &Attempt, integrated: bool) -> Result<(), RunError> {
+        let commands = self.workspace.commands_of(opened)?;
         let command = (!commands.is_empty()).then(|| tasks::joined(&commands));
-        self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
-    }
-
-    pub(super) fn tell_verdict(&self, judged: &Judgement, began: Instant, report: &Report) {
-        let (task, attempt) = (judged.key.clone(), judged.attempt);
-        let (millis, usage) = (millis_since(began), report.usage);
-        let reasons: Vec<String> =
-            judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect();
-        self.tell_news();
-        if !judged.unticked.is_empty() {
-            self.tell(RunEvent::Warning { text: attempt::told(&judged.unticked) });
-        }
-        self.tell(if let Some(question) = &judged.question {
-            let (question, kept) = (question.clone(), judged.kept.clone());
-            RunEvent::Waits { task, attempt, question, kept }
-        } else if judged.verdict.passed() {
-            RunEvent::Passed {
-                task,
-                attempt,
-                commit: judged.commit.clone(),
-                unverified: judged.verdict.unverified,
-                outside: judged.verdict.outside.clone(),
-                proofs: judged.verdict.proofs.clone(),
-                millis,
-                usage,
-            }
-        } else if judged.set_aside {
-            RunEvent::SetAside { task, attempt, reasons }
-        } else {
-            let class = judged.class.clone();
-            RunEvent::Failed { task, attempt, class, reasons, millis, usage }
-        });
-        for fix in &judged.fixes {
-            self.tell(RunEvent::FixAdded { task: judged.key.clone(), fix: fix.clone() });
-        }
+        let attempt = opened.number;
+        Ok(self.workspace.record(opened, |task| Entry::Checking {
+            task,
+            attempt,
+            command,
+            integrated,
+        })?)
     }
 
     /// What the last look at the plan has found.
-    fn tell_news(&self) {
-        for text in self.workspace.take_news() {
-            self.tell(RunEvent::Warning { text });
-        }
-    }
-
-    pub(super) fn tell(&self, event: RunEvent) {
-        self.say(Message::Tell(event));
+    pub(super) fn record_news(&self) -> Result<(), RunError> {
+        let news = self.workspace.take_news();
+        Ok(news.into_iter().try_for_each(|text| self.workspace.warn(text))?)
     }
 
     fn say(&self, message: Message) {

@@ -7,12 +7,11 @@
 //! work is kept under a reference.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use specum_core::agent::Report;
 use specum_core::attempt::{Attempt, AttemptId};
 use specum_core::brief;
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::Outcome;
 use specum_core::verify::{self, CheckRun, Role};
 
 use super::RunError;
@@ -61,15 +60,14 @@ impl Executor<'_> {
     /// Works one task in the worktree and lets the user's tree take it in. An outcome
     /// ends the run.
     pub(super) fn work_isolated(&self, opened: &Attempt) -> Result<Option<Outcome>, RunError> {
-        let began = Instant::now();
         let ended = match self.ready(opened)? {
             Some(ready) => ready,
-            None => self.work_in_warm_tree(opened, began)?,
+            None => self.work_in_warm_tree(opened)?,
         };
-        self.take_in(opened, ended, began)
+        self.take_in(opened, ended)
     }
 
-    fn work_in_warm_tree(&self, opened: &Attempt, began: Instant) -> Result<Beside, RunError> {
+    fn work_in_warm_tree(&self, opened: &Attempt) -> Result<Beside, RunError> {
         let mut warm = self.isolated.lock().expect("no holder panics");
         self.put_back(&mut warm, opened.base())?;
         let mut shown = None;
@@ -86,7 +84,7 @@ impl Executor<'_> {
         };
         *worked = Some(opened.id.clone());
         let place = WorkSite { slot: 0, root: &tree.root, at: brief::WorkPlace::Isolated, shown };
-        let ended = self.work_in(tree, &place, opened, began);
+        let ended = self.work_in(tree, &place, opened);
         if ended.is_err() && self.stop.get().is_none() && tree.is_there(self.workspace)? {
             let kept = tree
                 .changed(self.workspace)
@@ -111,9 +109,7 @@ impl Executor<'_> {
         if self.workspace.commands_of(opened)?.is_empty() {
             return Ok(FirstCheck::Failed(None));
         }
-        let (task, attempt) = (opened.key.clone(), opened.number);
-        self.tell(RunEvent::AttemptStarted { task, attempt, agent: None, log: None });
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let check = self.workspace.check_in(opened, &tree.root)?;
         if self.stop.get().is_some() {
             return Ok(FirstCheck::Stopped);
@@ -137,7 +133,6 @@ impl Executor<'_> {
         &self,
         opened: &Attempt,
         ended: Beside,
-        began: Instant,
     ) -> Result<Option<Outcome>, RunError> {
         let (report, mut commit, mut check) = match ended {
             Beside::Ready { report, commit, check } => (report, commit, check),
@@ -166,7 +161,7 @@ impl Executor<'_> {
                 }
                 Some(OnNewest::Fails { reason, shown }) => {
                     self.workspace.keep_commit(opened, &commit)?;
-                    return self.set_aside(opened, reason, &shown, began, &report);
+                    return self.set_aside(opened, reason, &shown);
                 }
                 None => return Ok(self.stop.get()),
             }
@@ -176,7 +171,7 @@ impl Executor<'_> {
             let why = self.workspace.kept_out(opened, theirs);
             return self.pause(why.to_string()).map(Some);
         }
-        self.conclude_isolated(opened, &report, (&commit, check), began)
+        self.conclude_isolated(opened, &report, (&commit, check))
     }
 
     /// Puts a result on the newest commit and checks it there; none if everybody stops.
@@ -197,7 +192,7 @@ impl Executor<'_> {
         if warm.is_none() {
             return Ok(None);
         }
-        self.tell_check(opened, true);
+        self.record_check(opened, true)?;
         let (renewed, check) = match self.workspace.renew(opened, commit, head)? {
             Renewed::Checked { commit, check } => (commit, check),
             Renewed::Conflict { paths, shown } => {
@@ -226,7 +221,6 @@ impl Executor<'_> {
         opened: &Attempt,
         report: &Report,
         (commit, check): (&str, CheckRun),
-        began: Instant,
     ) -> Result<Option<Outcome>, RunError> {
         let git = self.workspace.repository()?;
         let changed = git.changed_between(&format!("{commit}^"), commit)?;
@@ -242,7 +236,7 @@ impl Executor<'_> {
             self.workspace.keep_commit(opened, commit)?;
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
-        self.tell_verdict(&judged, began, report);
+        self.record_news()?;
         Ok(None)
     }
 
@@ -261,7 +255,7 @@ impl Executor<'_> {
                 return Ok(());
             }
             Some(PutBack::Cleared(tree, changed)) => {
-                self.tell(RunEvent::Warning { text: set_up_again(&changed) });
+                workspace.warn(set_up_again(&changed))?;
                 tree
             }
             // Whatever has kept it from being put back goes with it.

@@ -85,7 +85,7 @@ fn show(records: &[Record], as_json: bool, layout: Layout) -> Result<(), Failure
 
 fn end(args: &Args, log: &Log, summary: &Summary) -> Result<(), Failure> {
     if args.json {
-        let at = summary.until.clone().unwrap_or_default();
+        let at = summary.until.as_deref().unwrap_or_default();
         return print(json::summary_line(at, &log.spec.name, summary).trim_end());
     }
     print_report(format!(

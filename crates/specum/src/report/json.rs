@@ -6,12 +6,12 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
-use specum_core::event::RunEvent;
+use specum_core::event::Event;
 use specum_core::summary::Summary;
 
+use super::lines::{Line, Stamp};
 use super::{Reporter, missing, sanitize};
 
 /// How much is collected before it is written: a reader that is slow gets its lines
@@ -23,14 +23,11 @@ pub(super) struct Json<W> {
     output: W,
     /// Lines that are not written yet.
     lines: Vec<u8>,
-    /// The moment of the last event, and how it is written. Many share one.
-    at: (Timestamp, String),
 }
 
 impl<W: Write> Json<W> {
     pub(super) fn new(output: W) -> Json<W> {
-        let at = (Timestamp::UNIX_EPOCH, shown(Timestamp::UNIX_EPOCH));
-        Json { output, lines: Vec::new(), at }
+        Json { output, lines: Vec::new() }
     }
 
     fn write(&mut self) {
@@ -42,18 +39,15 @@ impl<W: Write> Json<W> {
 }
 
 impl<W: Write> Reporter for Json<W> {
-    fn event(&mut self, at: Timestamp, event: &RunEvent) {
-        if self.at.0 != at {
-            self.at = (at, shown(at));
-        }
-        add_line(&mut self.lines, &EventLine { at: &self.at.1, event });
+    fn line(&mut self, stamp: Stamp<'_>, line: &Line) {
+        add_line(&mut self.lines, &Stamped { stamp, line });
         if self.lines.len() >= CHUNK {
             self.write();
         }
     }
 
-    fn left_out(&mut self, at: Timestamp, count: u64) {
-        self.event(at, &missing(count));
+    fn left_out(&mut self, stamp: Stamp<'_>, count: u64) {
+        self.line(stamp, &missing(count));
     }
 
     fn tick(&mut self) {}
@@ -64,33 +58,35 @@ impl<W: Write> Reporter for Json<W> {
         }
     }
 
-    fn summary(&mut self, at: Timestamp, spec: &str, summary: &Summary) {
-        self.lines.extend_from_slice(summary_line(shown(at), spec, summary).as_bytes());
+    fn summary(&mut self, at: &str, spec: &str, summary: &Summary) {
+        self.lines.extend_from_slice(summary_line(at, spec, summary).as_bytes());
         self.write();
     }
 }
 
-fn shown(at: Timestamp) -> String {
-    at.round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
-}
-
 #[derive(Serialize)]
-struct EventLine<'a> {
-    at: &'a str,
+struct Stamped<'a, L> {
     #[serde(flatten)]
-    event: &'a RunEvent,
+    stamp: Stamp<'a>,
+    #[serde(flatten)]
+    line: &'a L,
 }
 
-/// An event as one line, with its line ending.
-pub fn event_line(at: &str, event: &RunEvent) -> String {
-    line(&EventLine { at, event })
+/// A line of a report as one line of JSON, with its line ending.
+pub fn event_line(stamp: Stamp<'_>, line: &Line) -> String {
+    self::line(&Stamped { stamp, line })
+}
+
+/// A record that is part of no such line, with its line ending.
+pub(crate) fn record_line(event: &Event) -> String {
+    line(event)
 }
 
 /// A summary as one line, with its line ending.
-pub fn summary_line(at: String, spec: &str, summary: &Summary) -> String {
+pub fn summary_line(at: &str, spec: &str, summary: &Summary) -> String {
     #[derive(Serialize)]
     struct Line<'a> {
-        at: String,
+        at: &'a str,
         event: &'static str,
         spec: &'a str,
         #[serde(flatten)]
@@ -172,7 +168,7 @@ mod tests {
         for number in 0..1000 {
             let task = TaskKey { id: "1.1".into(), title: "a".into() };
             let sign = Sign::Text { text: number.to_string() };
-            json.event(Timestamp::UNIX_EPOCH, &RunEvent::Agent { task, sign });
+            json.line(Stamp::default(), &Line::Agent { task, sign });
         }
         json.flush();
         let text = String::from_utf8(output.text).unwrap();
@@ -187,7 +183,10 @@ mod tests {
     #[test]
     fn a_terminal_sees_nothing_it_would_obey_and_a_program_sees_everything() {
         let text = "a\x1b[31m\u{9b}2J\u{202e}b\u{7f}\u{e0041}\n\"é日";
-        let line = event_line("now", &RunEvent::Warning { text: text.into() });
+        let line = event_line(
+            Stamp { at: "now", ..Stamp::default() },
+            &Line::Warning { text: text.into() },
+        );
         assert!(line.trim_end().chars().all(|c| !sanitize::is_hidden(c)), "{line}");
         let parsed: Value = serde_json::from_str(&line).unwrap();
         assert_eq!((parsed["text"].as_str(), parsed["at"].as_str()), (Some(text), Some("now")));
