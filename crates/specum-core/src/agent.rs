@@ -224,7 +224,7 @@ pub struct Usage {
     /// Tokens in and out, cached ones included.
     pub tokens: u64,
     /// Dollars, from agents that name them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 

@@ -1,174 +1,131 @@
-//! What a run tells while it works: one closed set of events.
+//! The event stream of a spec: what happened, in one numbered order.
 //!
-//! The live view, the plain lines and `--json` are all made of these. What a
-//! person wants to know afterwards is in the journal.
+//! The durable part is the journal: each [`Record`] is an [`Event`] with a sequence
+//! number that only grows within a spec. The passing part is what agents say while
+//! they work; it has no number and is written nowhere but in their logs. Every
+//! view of a spec, live or later, is made of these.
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::agent::{Sign, Usage};
+use crate::agent::Sign;
+use crate::attempt::AttemptId;
+use crate::journal::{Entry, Record};
 use crate::tasks::TaskKey;
 
-/// Something a run tells.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum RunEvent {
-    /// The run has begun.
-    RunStarted {
-        /// The spec.
-        spec: String,
-        /// How many tasks there are.
-        total: usize,
-        /// How many of them are done already.
-        done: usize,
-        /// The agents, in the order in which they are asked.
-        agents: Vec<String>,
-        /// How many tasks may run at once.
-        jobs: usize,
-    },
-    /// Several tasks begin at once, each in a worktree of its own.
-    GroupStarted {
-        /// The tasks.
-        tasks: Vec<TaskKey>,
-    },
-    /// An agent works a task.
-    AttemptStarted {
-        /// The task.
-        task: TaskKey,
-        /// From 1.
-        attempt: u64,
-        /// Who works; `None` if specum runs the check alone.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
-        /// Its log file.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        log: Option<String>,
-    },
-    /// A sign of life of a running agent.
-    Agent {
-        /// The task.
-        task: TaskKey,
-        /// What it does.
-        #[serde(flatten)]
-        sign: Sign,
-    },
-    /// The agent has ended, the check runs.
-    Checking {
-        /// The task.
-        task: TaskKey,
-        /// What is run, in one text; `None` if nothing is.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        command: Option<String>,
-        /// Whether the work of a group's task is tried on top of the others'.
-        integrated: bool,
-    },
-    /// An attempt has passed: ticked and, where there is a repository,
-    /// committed.
-    Passed {
-        /// The task.
-        task: TaskKey,
-        /// From 1.
-        attempt: u64,
-        /// The commit.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        commit: Option<String>,
-        /// Whether nothing could be run to prove it.
-        unverified: bool,
-        /// Files changed that the task does not name.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        outside: Vec<String>,
-        /// Files changed that its check runs, or that were tests before.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        proofs: Vec<String>,
-        /// How long it took.
-        millis: u64,
-        /// What the agent used.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        usage: Option<Usage>,
-    },
-    /// An attempt has failed.
-    Failed {
-        /// The task.
-        task: TaskKey,
-        /// From 1.
-        attempt: u64,
-        /// The class of the failure: `verify`, `no-signal`, `contradiction`,
-        /// `checkmark`, `uncommitted` or what went wrong with the agent.
-        class: String,
-        /// Every reason.
-        reasons: Vec<String>,
-        /// How long it took.
-        millis: u64,
-        /// What the agent used.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        usage: Option<Usage>,
-    },
-    /// The work of a group's task does not fit on top of the others': it runs
-    /// again, alone. No failed attempt.
-    SetAside {
-        /// The task.
-        task: TaskKey,
-        /// From 1.
-        attempt: u64,
-        /// What does not fit.
-        reasons: Vec<String>,
-    },
-    /// An attempt has neither passed nor failed: its task was removed, or its
-    /// check was changed, and a person is asked. Its work is kept.
-    Waits {
-        /// The task.
-        task: TaskKey,
-        /// From 1.
-        attempt: u64,
-        /// What a person is asked.
-        question: String,
-        /// The reference that holds the work, if there is any.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        kept: Option<String>,
-    },
-    /// A task has used its attempts and was given a fix task.
-    FixAdded {
-        /// The task that keeps failing.
-        task: TaskKey,
-        /// The id of the new task.
-        fix: String,
-    },
-    /// No agent is available; the run waits.
-    Waiting {
-        /// The agent that is waited for.
-        agent: String,
-        /// Why.
-        why: String,
-        /// How long.
-        millis: u64,
-    },
-    /// Another agent takes over.
-    AgentChanged {
-        /// Who worked.
-        from: String,
-        /// Who works from now on.
-        to: String,
-        /// Why.
-        why: String,
-    },
-    /// Something a person should know.
-    Warning {
-        /// What.
-        text: String,
-    },
-    /// The run has ended.
-    RunEnded {
-        /// How.
-        #[serde(flatten)]
-        outcome: Outcome,
-        /// Tasks that are done.
-        done: usize,
-        /// Tasks in all.
-        total: usize,
-        /// How long it took.
-        millis: u64,
-    },
+/// Names one `specum run` for ever. Ids sort by the time of its beginning.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// An id made of the moment in microseconds since 1970, the process that runs,
+    /// and how many runs this process has begun before.
+    pub fn new(micros: i64, process: u32, count: u64) -> RunId {
+        RunId(format!("{:014x}-{process:x}-{count:04x}", micros.max(0)))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for RunId {
+    fn from(text: &str) -> RunId {
+        RunId(text.to_owned())
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its place in the story of the spec; `None` for what passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// When, in RFC 3339.
+    pub at: String,
+    /// The run that did it; `None` for a session's or a person's doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The attempt it is about.
+    #[serde(rename = "id", default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<AttemptId>,
+    /// What.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What an event tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An agent gave a sign of life. Never in the journal.
+    Said(Said),
+    /// Something that the journal has.
+    Recorded(Entry),
+}
+
+/// A sign of life of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename = "agent")]
+pub struct Said {
+    /// The task it works on.
+    pub task: TaskKey,
+    /// What it does.
+    #[serde(flatten)]
+    pub sign: Sign,
+}
+
+impl Event {
+    /// What a record tells, at its place in the story.
+    pub fn recorded(seq: u64, record: Record) -> Event {
+        let Record { at, run, id, entry, .. } = record;
+        Event { seq: Some(seq), at, run, attempt: id, kind: Kind::Recorded(entry) }
+    }
+
+    /// What the journal has of it; `None` for what passes.
+    pub fn entry(&self) -> Option<&Entry> {
+        match &self.kind {
+            Kind::Recorded(entry) => Some(entry),
+            Kind::Said(_) => None,
+        }
+    }
+}
+
+/// Gives each record of a story its sequence number. A record that names none, as
+/// older versions wrote them, gets the one behind its neighbour's; numbers only
+/// grow, whatever stands in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Numbering {
+    last: u64,
+}
+
+impl Numbering {
+    /// Behind a record of this number.
+    pub fn after(last: u64) -> Numbering {
+        Numbering { last }
+    }
+
+    /// The number of the next record.
+    pub fn number(&mut self, record: &Record) -> u64 {
+        let next = self.last.saturating_add(1);
+        self.last = record.seq.map_or(next, |named| named.max(next));
+        self.last
+    }
+
+    /// The number of the last record; 0 before the first.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
 }
 
 /// How a run ended.
@@ -236,5 +193,129 @@ impl fmt::Display for Outcome {
             Outcome::Failed { why } => f.write_str(why),
             Outcome::Interrupted => f.write_str("interrupted"),
         }
+    }
+}
+
+impl Outcome {
+    /// What older versions wrote: the words that [`Display`](fmt::Display) gives.
+    fn of_words(words: &str) -> Outcome {
+        let behind = |start: &str| words.strip_prefix(start).map(str::to_owned);
+        match words {
+            "the chosen tasks are done" => Outcome::ChosenDone,
+            "taken over by somebody else" => Outcome::TakenOver,
+            _ => None
+                .or_else(|| behind("waiting for a person: ").map(|why| Outcome::Waits { why }))
+                .or_else(|| behind("blocked: ").map(|why| Outcome::Blocked { why }))
+                .or_else(|| behind("a limit is reached: ").map(|why| Outcome::Capped { why }))
+                .or_else(|| behind("no agent can work: ").map(|why| Outcome::NoAgent { why }))
+                .or_else(|| {
+                    behind("three attempts in a row came to nothing: ")
+                        .map(|why| Outcome::Circuit { why })
+                })
+                .unwrap_or_else(|| Outcome::Failed { why: words.to_owned() }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Outcome {
+    /// Any text is an outcome: one that this version does not know is told in its
+    /// own words.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Outcome, D::Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            outcome: String,
+            why: Option<String>,
+        }
+        let Named { outcome, why } = Named::deserialize(deserializer)?;
+        Ok(match (outcome.as_str(), why) {
+            ("complete", _) => Outcome::Complete,
+            ("chosen-done", _) => Outcome::ChosenDone,
+            ("paused", _) => Outcome::Paused,
+            ("cancelled", _) => Outcome::Cancelled,
+            ("taken-over", _) => Outcome::TakenOver,
+            ("interrupted", _) => Outcome::Interrupted,
+            ("waits", Some(why)) => Outcome::Waits { why },
+            ("blocked", Some(why)) => Outcome::Blocked { why },
+            ("capped", Some(why)) => Outcome::Capped { why },
+            ("no-agent", Some(why)) => Outcome::NoAgent { why },
+            ("circuit", Some(why)) => Outcome::Circuit { why },
+            ("failed", Some(why)) => Outcome::Failed { why },
+            (words, None) => Outcome::of_words(words),
+            (name, Some(why)) => Outcome::Failed { why: format!("{name}: {why}") },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Usage;
+    use crate::journal;
+
+    fn outcomes() -> [Outcome; 12] {
+        let why = || "1.2: no".to_owned();
+        [
+            Outcome::Complete,
+            Outcome::ChosenDone,
+            Outcome::Paused,
+            Outcome::Waits { why: why() },
+            Outcome::Cancelled,
+            Outcome::TakenOver,
+            Outcome::Blocked { why: why() },
+            Outcome::Capped { why: why() },
+            Outcome::NoAgent { why: why() },
+            Outcome::Circuit { why: why() },
+            Outcome::Failed { why: why() },
+            Outcome::Interrupted,
+        ]
+    }
+
+    #[test]
+    fn an_event_is_read_as_it_was_written() {
+        let task = || TaskKey { id: "1.1".into(), title: "a".into() };
+        let said = |sign| Kind::Said(Said { task: task(), sign });
+        let ended =
+            |outcome| Kind::Recorded(Entry::RunEnded { outcome, done: 1, total: 2, millis: 3 });
+        let kinds = [
+            said(Sign::Text { text: "hm".into() }),
+            said(Sign::Tool { name: "Bash".into() }),
+            said(Sign::ToolEnded),
+            said(Sign::Used(Usage { tokens: 1, cost: Some(0.5) })),
+            said(Sign::Retrying { why: "busy".into() }),
+            Kind::Recorded(Entry::Resumed),
+            Kind::Recorded(Entry::Warning { text: "x".into() }),
+            Kind::Recorded(Entry::GroupStarted { tasks: vec![task()] }),
+        ];
+        for kind in kinds.into_iter().chain(outcomes().map(ended)) {
+            let (run, attempt) = (Some("r-1".into()), Some("a-1".into()));
+            let event = Event { seq: Some(7), at: "now".into(), run, attempt, kind };
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_older_versions_are_still_an_outcome() {
+        for outcome in outcomes() {
+            let line = serde_json::json!({
+                "v": 1, "at": "", "event": "run-ended", "outcome": outcome.to_string(), "millis": 1
+            });
+            let record = journal::parse(line.to_string().as_bytes()).remove(0);
+            let ended = Entry::RunEnded { outcome, done: 0, total: 0, millis: 1 };
+            assert_eq!(record.entry, ended);
+        }
+    }
+
+    #[test]
+    fn numbers_only_grow_and_records_without_one_get_theirs_by_place() {
+        let text = [None, None, Some(7), None, Some(3), Some(20)].map(|seq| match seq {
+            Some(seq) => format!("{{\"v\":2,\"seq\":{seq},\"at\":\"\",\"event\":\"resumed\"}}\n"),
+            None => "{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}\n".to_owned(),
+        });
+        let mut numbering = Numbering::default();
+        let records = journal::parse(text.concat().as_bytes());
+        let numbers: Vec<u64> = records.iter().map(|record| numbering.number(record)).collect();
+        assert_eq!(numbers, [1, 2, 7, 8, 9, 20]);
+        assert_eq!(numbering.last(), 20);
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::attempt::AttemptId;
+use crate::event::{Outcome, RunId};
 use crate::plan_record::{PlanEdit, PlannedTask};
 use crate::progress::Note;
 use crate::state::{self, State};
@@ -28,12 +29,19 @@ pub const FORMAT_VERSION: u64 = 2;
 pub struct Record {
     /// Format of the line.
     pub v: u64,
+    /// Its place in the story of the spec, over all its journals. Older versions
+    /// named none; [`Numbering`](crate::event::Numbering) knows which one is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
     /// When, in RFC 3339.
     pub at: String,
     /// The attempt it is about. Format 1 named it in the record of its opening
     /// only; [`Ledger`](crate::attempt::Ledger) knows which one is meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<AttemptId>,
+    /// The run that wrote it; `None` for a session's or a person's doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// What.
     #[serde(flatten)]
     pub entry: Entry,
@@ -80,6 +88,9 @@ pub enum Entry {
         attempt: u64,
         /// What a person is asked.
         reasons: Vec<String>,
+        /// Boxes of other tasks that were ticked meanwhile, and opened again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unticked: Vec<String>,
         /// The end of the check's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
@@ -219,6 +230,9 @@ pub enum Entry {
         /// The kind of failure, in one word.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         class: String,
+        /// The ids of fix tasks that were added.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fixes: Vec<String>,
         /// Boxes of other tasks that were ticked meanwhile, and opened again.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unticked: Vec<String>,
@@ -231,8 +245,43 @@ pub enum Entry {
     },
     /// A run of its own process works the spec.
     RunStarted {
+        /// The spec.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        spec: String,
+        /// How many tasks there are.
+        #[serde(default)]
+        total: usize,
+        /// How many of them are done already.
+        #[serde(default)]
+        done: usize,
         /// The agents, in the order in which they are asked.
         agents: Vec<String>,
+        /// How many tasks may run at once; 0 if an older version wrote it.
+        #[serde(default)]
+        jobs: usize,
+    },
+    /// Several tasks begin at once, each in a worktree of its own.
+    GroupStarted {
+        /// The tasks.
+        tasks: Vec<TaskKey>,
+    },
+    /// A check begins.
+    Checking {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// What is run, in one text; `None` if nothing is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        /// Whether the work of a group's task is tried on top of the others'.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        integrated: bool,
+    },
+    /// Something a person should know.
+    Warning {
+        /// What.
+        text: String,
     },
     /// Boxes that an agent ticked whom nobody got to judge are open again.
     Unticked {
@@ -241,8 +290,15 @@ pub enum Entry {
     },
     /// The run has ended.
     RunEnded {
-        /// How, in words.
-        outcome: String,
+        /// How.
+        #[serde(flatten)]
+        outcome: Outcome,
+        /// Tasks that are done.
+        #[serde(default)]
+        done: usize,
+        /// Tasks in all.
+        #[serde(default)]
+        total: usize,
         /// How long it worked.
         millis: u64,
     },
@@ -261,6 +317,9 @@ pub enum Entry {
         /// Whether that is the one worktree of an isolated run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         isolated: bool,
+        /// Where its output is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<String>,
     },
     /// What one start of an agent used.
     Charged {
@@ -321,6 +380,9 @@ pub enum Entry {
         attempt: u64,
         /// What does not fit.
         reasons: Vec<String>,
+        /// Boxes of other tasks that were ticked meanwhile, and opened again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unticked: Vec<String>,
         /// The conflict, or the end of the check's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
@@ -449,6 +511,7 @@ macro_rules! task_of {
             | Entry::Passed { task, .. }
             | Entry::Failed { task, .. }
             | Entry::Launched { task, .. }
+            | Entry::Checking { task, .. }
             | Entry::Charged { task, .. }
             | Entry::Ready { task, .. }
             | Entry::Integrating { task, .. }
@@ -461,6 +524,8 @@ macro_rules! task_of {
             Entry::Started { .. }
             | Entry::PlanChanged { .. }
             | Entry::RunStarted { .. }
+            | Entry::GroupStarted { .. }
+            | Entry::Warning { .. }
             | Entry::Told { .. }
             | Entry::Unticked { .. }
             | Entry::RunEnded { .. }
@@ -548,7 +613,8 @@ impl StateChange {
 impl Record {
     /// A record of this format that changes no file.
     pub fn new(at: impl Into<String>, entry: Entry) -> Record {
-        Record { v: FORMAT_VERSION, at: at.into(), id: None, entry, changes: None }
+        let (seq, id, run, changes) = (None, None, None, None);
+        Record { v: FORMAT_VERSION, seq, at: at.into(), id, run, entry, changes }
     }
 
     /// One line, with its line ending.

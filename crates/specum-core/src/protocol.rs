@@ -60,8 +60,6 @@ pub enum WorkSign {
     Answered(bool),
     /// The agent has ended. The worker goes on when it is told to.
     Ended(Report),
-    /// Its check begins.
-    Checking,
 }
 
 /// What a start of an agent came to.
@@ -162,7 +160,6 @@ mod tests {
             WorkSign::Said(vec![Sign::ToolEnded, Sign::Text { text: "a\nb".into() }]),
             WorkSign::Answered(true),
             WorkSign::Ended(result().report),
-            WorkSign::Checking,
         ];
         for sign in signs {
             let line = serde_json::to_string(&sign).unwrap();

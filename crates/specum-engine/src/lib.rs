@@ -14,6 +14,7 @@
 //! - [`session`] carries what a slash command was given from the hook that sees it
 //!   to the command that needs it;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
+//! - [`feed`] gives what happens to a spec, in its order, to whoever reads it;
 //! - [`logs`] keeps what agents print.
 //!
 //! `os` alone knows the operating system, [`clock`] the time of day.
@@ -22,6 +23,7 @@ pub mod attempt;
 pub mod claude_config;
 pub mod clock;
 pub mod codex_config;
+pub mod feed;
 pub mod files;
 pub mod git;
 pub mod logs;

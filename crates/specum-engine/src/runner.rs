@@ -23,6 +23,7 @@ mod worker;
 mod worktree;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use specum_core::agent::{Agent, Sign};
 use specum_core::coordinate::agents::Patience;
 use specum_core::coordinate::{Broken, Input};
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::{Outcome, RunId};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner, Process};
@@ -42,6 +43,7 @@ use self::crew::{Crew, Stop};
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
 use crate::attempt::{AttemptError, Workspace};
+use crate::clock;
 use crate::files::{self, FileError};
 use crate::git::{self, GitError, Programs};
 use crate::logs;
@@ -188,15 +190,12 @@ fn listed(paths: &[String]) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// Who hears what a run tells. A run goes on although nobody listens: nothing here
-/// fails, and only [`Listener::keep_pace`] ever waits.
+/// Who hears what passes in a run and is recorded nowhere. A run goes on although
+/// nobody listens: nothing here fails, and only [`Listener::keep_pace`] ever waits.
+/// Everything else is in the [feed](crate::feed).
 pub trait Listener: Sync {
-    /// Something happened.
-    fn event(&self, event: RunEvent);
     /// An agent said all this.
     fn said(&self, task: TaskKey, signs: Vec<Sign>);
-    /// A way to pass on warnings for those who know of no run.
-    fn teller(&self) -> Box<dyn Fn(String) + Send>;
     /// Time has passed; called about ten times a second.
     fn tick(&self);
     /// Waits for a reader that is merely slow. For those who have nothing to do but
@@ -221,7 +220,15 @@ struct RunResult {
     uncharged: u64,
 }
 
-/// Works a spec until it is done or something says stop.
+/// An id that no other run has.
+pub fn run_id() -> RunId {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    RunId::new(clock::now().as_microsecond(), std::process::id(), count)
+}
+
+/// Works a spec until it is done or something says stop. Every record names the run
+/// that the store [writes as](store::Store::write_as).
 pub fn run(
     workspace: &Workspace,
     options: &Options,
@@ -241,27 +248,21 @@ pub fn run(
         }
         None => recover::recover(workspace, None),
     };
-    for text in workspace.take_news() {
-        listener.event(RunEvent::Warning { text });
-    }
-    let told = worked.outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-    let released = release(workspace, told, worked.uncharged, began);
+    // What cannot be recorded now cannot be told either: the release fails as well.
+    let warned = workspace.take_news().into_iter().try_for_each(|text| workspace.warn(text));
     // The first thing that went wrong is the one to tell.
     let outcome = worked
         .outcome
         .and_then(|outcome| put_away.map(|()| outcome))
-        .and_then(|outcome| released.map(|()| outcome));
-    let told = match &outcome {
-        Ok(outcome) => outcome.clone(),
-        Err(error) => Outcome::Failed { why: error.to_string() },
-    };
-    let (done, total) = match workspace.store.read() {
-        Ok(view) => (view.file().done_count(), view.file().tasks.len()),
-        Err(_) => (0, 0),
-    };
-    let millis = millis_since(began);
-    listener.event(RunEvent::RunEnded { outcome: told, done, total, millis });
-    outcome
+        .and_then(|outcome| Ok(warned.map(|()| outcome)?));
+    let told = outcome.as_ref().map_or_else(failed, Outcome::clone);
+    let released = release(workspace, told, worked.uncharged, began);
+    outcome.and_then(|outcome| released.map(|()| outcome))
+}
+
+/// What an error is for the journal.
+fn failed(error: &RunError) -> Outcome {
+    Outcome::Failed { why: error.to_string() }
 }
 
 /// What keeps others away as long as a run works.
@@ -315,8 +316,9 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
             false => refuse_dirty(workspace),
         }
     });
-    if ready.is_err() {
-        release(workspace, "not begun".into(), 0, Instant::now())?;
+    if let Err(error) = &ready {
+        let why = format!("not begun: {error}");
+        release(workspace, Outcome::Failed { why }, 0, Instant::now())?;
     }
     ready.map(|()| Holding { _pulse: pulse, _alone: alone })
 }
@@ -423,18 +425,17 @@ fn work(
 ) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
-    workspace.store.lock()?.record(Entry::RunStarted { agents: agents.clone() })?;
-    let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
-    listener.event(RunEvent::RunStarted {
+    workspace.store.lock()?.record(Entry::RunStarted {
         spec: workspace.spec.name.clone(),
         total: view.file().tasks.len(),
         done: view.file().done_count(),
         agents,
         jobs: workspace.scope.max_parallel,
-    });
+    })?;
+    let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
     let warnings = warnings.chain(retain::forget_old(workspace, options.keep_days)?);
-    warnings.for_each(|text| listener.event(RunEvent::Warning { text }));
+    warnings.into_iter().try_for_each(|text| workspace.warn(text))?;
     let programs = match &workspace.git {
         Ok(git) => git.programs(None)?,
         Err(_) => Programs::default(),
@@ -443,7 +444,12 @@ fn work(
     let stop = Arc::new(Stop::default());
     let interrupted = Arc::clone(&stop);
     process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
-    git::say_by(listener.teller());
+    let store = workspace.store.clone();
+    git::say_by(move |text| {
+        // The spec's lock is held by nobody who waits for git. One who cannot record
+        // it goes on waiting all the same.
+        let _ = store.lock().and_then(|locked| locked.record(Entry::Warning { text }));
+    });
     let crew = Crew {
         workspace,
         options,
@@ -462,13 +468,14 @@ fn work(
 /// Lets others work the spec, and tells the journal how it ended.
 fn release(
     workspace: &Workspace,
-    outcome: String,
+    outcome: Outcome,
     uncharged: u64,
     began: Instant,
 ) -> Result<(), RunError> {
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
-    let entry = Entry::RunEnded { outcome, millis: millis_since(began) };
+    let (done, total) = (view.file().done_count(), view.file().tasks.len());
+    let entry = Entry::RunEnded { outcome, done, total, millis: millis_since(began) };
     match &view.state {
         Some(state) if owner::is_this_run(state) => {
             let event = Event::Release { millis: uncharged };

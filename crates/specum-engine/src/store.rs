@@ -13,15 +13,18 @@ mod records;
 mod segments;
 mod transaction;
 
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use specum_core::attempt::Ledger;
+use specum_core::event::{Numbering, RunId};
 use specum_core::guard::Memory;
-use specum_core::journal::Record;
+use specum_core::journal::{self, Record};
 use specum_core::owner::Beat;
 use specum_core::plan_record::PlanRecord;
 use specum_core::state::{self, Corrupt, State};
@@ -47,6 +50,8 @@ const CHECK_PATIENCE: Duration = Duration::from_secs(3000);
 const RUN_PATIENCE: Duration = Duration::from_secs(1);
 /// The longest beat worth reading.
 const MAX_BEAT: u64 = 64 * 1024;
+/// How much of a journal's end is read for the number of its last record.
+const SEQ_TAIL: u64 = 64 * 1024;
 /// How long a writer that does not rename may take to finish its file.
 const TORN_WRITE: Duration = Duration::from_secs(2);
 
@@ -96,6 +101,10 @@ pub struct Store {
     /// The task file as it was read or written last: most looks find the same.
     known_tasks: Arc<Mutex<Arc<TaskText>>>,
     durability: Durability,
+    /// The run that writes, if one does.
+    run: Option<RunId>,
+    /// The number of the last record that was written here.
+    written: Arc<AtomicU64>,
 }
 
 /// A spec as it stands.
@@ -124,7 +133,25 @@ impl Store {
             records: Arc::default(),
             known_tasks: Arc::default(),
             durability: Durability::Fast,
+            run: None,
+            written: Arc::default(),
         }
+    }
+
+    /// From now on every record names this run.
+    pub fn write_as(&mut self, run: RunId) {
+        self.run = Some(run);
+    }
+
+    /// The run that writes, if one does.
+    pub fn run(&self) -> Option<&RunId> {
+        self.run.as_ref()
+    }
+
+    /// The number of the last record that this process has written by this store or
+    /// a clone of it; 0 if none.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
     }
 
     /// Lets every change survive a power cut: for whoever works unattended. A
@@ -347,9 +374,37 @@ impl Store {
         segments::read(&self.dir)
     }
 
+    /// The journals of earlier loops, by number.
+    pub(crate) fn segments(&self) -> Vec<(u64, PathBuf)> {
+        segments::numbered(&self.dir)
+    }
+
     /// How many journals of earlier loops there are.
     pub fn count_earlier(&self) -> usize {
         segments::segments(&self.dir).len()
+    }
+
+    /// The number of the last record of the spec; 0 if there is none.
+    pub fn last_seq(&self) -> Result<u64, FileError> {
+        let last_of = |path: &Path| -> Result<Option<u64>, FileError> {
+            match files::read_tail(path, SEQ_TAIL) {
+                Ok(tail) => Ok(journal::last(&tail.bytes).and_then(|record| record.seq)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(FileError::new("read", path, error)),
+            }
+        };
+        if let Some(seq) = last_of(&self.journal_path())? {
+            return Ok(seq);
+        }
+        // An older version wrote there last, or nobody did.
+        let mut numbering = Numbering::default();
+        for record in self.read_earlier()?.iter().chain(self.read_journal()?.iter()) {
+            numbering.number(record);
+        }
+        // Somebody may have deleted the journals: what is brought back comes first.
+        let copies = self.backup().map(|backup| backup.newest()).unwrap_or_default();
+        let copied = copies.iter().find_map(|copy| last_of(copy).transpose()).transpose()?;
+        Ok(numbering.last().max(copied.unwrap_or(0)))
     }
 
     /// Everything that is told of the spec, earlier loops included.
@@ -406,7 +461,7 @@ impl Store {
     /// Takes the lock and completes what a killed process left half-done.
     pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
         let held = lock::acquire(&self.lock_path())?;
-        let locked = Locked { store: self, _held: held };
+        let locked = Locked { store: self, _held: held, last_seq: Cell::new(None) };
         locked.recover()?;
         Ok(locked)
     }
@@ -425,7 +480,7 @@ mod tests {
 
     fn tick(store: &Store, task: &Task) {
         let changes = Changes { tasks: vec![TaskEdit::Tick(task.key())], ..Changes::default() };
-        let entry = specum_core::journal::Entry::Ticked { task: task.key() };
+        let entry = journal::Entry::Ticked { task: task.key() };
         store.lock().unwrap().write(entry, changes).unwrap();
     }
 

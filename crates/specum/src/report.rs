@@ -1,11 +1,13 @@
 //! What a person sees of a run while it works, and of a loop when it is over.
 //!
-//! A run tells [`RunEvent`]s to a [`Outlet`], and a thread of its own gives them
-//! to a `Reporter`: the live view on a terminal, plain lines elsewhere, JSON for
-//! programs. At the end there is a summary, made from the journal. Whatever titles, agents and checks have said, nothing of it
+//! What a run does it records, and an [`Outlet`] reads it in the feed, on a thread of
+//! its own: [`lines`] puts it together, and a `Reporter` shows it, the live view on a
+//! terminal, plain lines elsewhere, JSON for programs. At the end there is a summary,
+//! made from the journal. Whatever titles, agents and checks have said, nothing of it
 //! reaches a terminal as it was: every text goes through `clean` first.
 
 pub mod json;
+pub mod lines;
 
 pub(crate) mod layout;
 mod live;
@@ -21,21 +23,22 @@ use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use console::Term;
-use jiff::Timestamp;
-use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
+use specum_engine::runner::RunError;
+use specum_engine::store::Store;
 
 pub use self::layout::Layout;
+use self::lines::{Line, Stamp};
 pub use self::outlet::Outlet;
 
 /// Shows what a run tells. It never fails: a run goes on although nobody listens.
 /// It may wait for its reader as long as it likes.
 trait Reporter {
-    /// Something happened then. It may be shown with the next [`Reporter::flush`].
-    fn event(&mut self, at: Timestamp, event: &RunEvent);
+    /// Something happened. It may be shown with the next [`Reporter::flush`].
+    fn line(&mut self, stamp: Stamp<'_>, line: &Line);
 
     /// So many things that agents said are missing here.
-    fn left_out(&mut self, at: Timestamp, count: u64);
+    fn left_out(&mut self, stamp: Stamp<'_>, count: u64);
 
     /// Time has passed.
     fn tick(&mut self);
@@ -44,30 +47,30 @@ trait Reporter {
     fn flush(&mut self);
 
     /// The run has ended, and this is what became of the loop.
-    fn summary(&mut self, at: Timestamp, spec: &str, summary: &Summary);
+    fn summary(&mut self, at: &str, spec: &str, summary: &Summary);
 }
 
 /// What is said where something is missing.
-fn missing(count: u64) -> RunEvent {
+fn missing(count: u64) -> Line {
     let text = format!(
         "{count} things that agents said are not shown here: whoever reads this did not; \
          `specum log <task>` has them"
     );
-    RunEvent::Warning { text }
+    Line::Warning { text }
 }
 
-/// The report on standard output: JSON if a program asked for it, the live
+/// The report of a run on standard output: JSON if a program asked for it, the live
 /// view on a terminal that can move its cursor, plain lines elsewhere.
-pub fn to_stdout(json: bool) -> io::Result<Outlet> {
+pub fn to_stdout(json: bool, store: &Store) -> Result<Outlet, RunError> {
     if json {
-        return Outlet::by(Box::new(json::Json::new(io::stdout())));
+        return Outlet::by(Box::new(json::Json::new(io::stdout())), store);
     }
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if !io::stdout().is_terminal() || dumb {
-        return Outlet::by(Box::new(plain::Plain(io::stdout())));
+        return Outlet::by(Box::new(plain::Plain(io::stdout())), store);
     }
     let began = Instant::now();
     let colours = Layout::of_stdout().colours;
     let clock = move || began.elapsed();
-    Outlet::by(Box::new(live::Live::new(Term::buffered_stdout(), colours, clock)))
+    Outlet::by(Box::new(live::Live::new(Term::buffered_stdout(), colours, clock)), store)
 }

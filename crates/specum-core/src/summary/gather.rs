@@ -180,7 +180,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 attempt.output.clone_from(output);
                 attempt.millis = (*millis).max(attempt.millis);
             }
-            Entry::SetAside { task, attempt, reasons, output } => {
+            Entry::SetAside { task, attempt, reasons, output, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
                 attempt.result = AttemptResult::SetAside;
                 attempt.reasons.clone_from(reasons);
@@ -231,10 +231,10 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::Cancelled => *standing = Standing::Cancelled,
             Entry::Completed { .. } => *standing = Standing::Complete,
             Entry::RunEnded { outcome, .. } => {
-                self.summary.last_run = Some(outcome.clone());
+                self.summary.last_run = Some(outcome.to_string());
                 // What the loop itself has said is more than how the run ended.
                 if *standing == Standing::UnderWay {
-                    *standing = Standing::Stopped { why: outcome.clone() };
+                    *standing = Standing::Stopped { why: outcome.to_string() };
                 }
             }
             _ => {}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Outcome;
 use crate::journal::{self, Changes, StateChange};
 use crate::tasks::TaskKey;
 
@@ -50,6 +51,11 @@ fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
     }
 }
 
+fn run_started() -> Entry {
+    let (spec, agents) = ("demo".into(), vec!["claude".into()]);
+    Entry::RunStarted { spec, total: 3, done: 0, agents, jobs: 1 }
+}
+
 fn failed(id: &str, attempt: u64, reason: &str) -> Entry {
     Entry::Failed {
         task: key(id),
@@ -57,6 +63,7 @@ fn failed(id: &str, attempt: u64, reason: &str) -> Entry {
         changed: Vec::new(),
         reasons: vec![reason.into(), "and\nmore".into()],
         class: "verify".into(),
+        fixes: Vec::new(),
         unticked: Vec::new(),
         output: "the end".into(),
         millis: 2_000,
@@ -164,13 +171,14 @@ fn an_attempt_that_was_begun_again_is_one_and_another_round_is_another() {
 fn set_aside_kept_waited_and_changed_are_told() {
     let summary = summary(vec![
         started(),
-        Entry::RunStarted { agents: vec!["claude".into()] },
+        run_started(),
         opened("1.2", 1),
         charged("1.2", 1, "claude", 7, None),
         Entry::SetAside {
             task: key("1.2"),
             attempt: 1,
             reasons: vec!["conflict".into()],
+            unticked: Vec::new(),
             output: String::new(),
         },
         Entry::Kept { task: key("1.2"), attempt: 1, reference: "refs/x".into(), files: 2 },
@@ -189,31 +197,41 @@ fn set_aside_kept_waited_and_changed_are_told() {
 
 #[test]
 fn the_loop_stands_as_the_last_word_about_it_says() {
-    let ended = |outcome: &str| Entry::RunEnded { outcome: outcome.into(), millis: 1 };
-    let run = || Entry::RunStarted { agents: Vec::new() };
+    let ended = |outcome| Entry::RunEnded { outcome, done: 0, total: 3, millis: 1 };
+    let limit = || ended(Outcome::Capped { why: "time".into() });
+    let run = run_started;
     let stands = |entries: Vec<Entry>| summary(entries).standing;
     assert_eq!(stands(vec![]), Standing::NotStarted);
     assert_eq!(stands(vec![started()]), Standing::UnderWay);
-    let capped = Standing::Stopped { why: "capped".into() };
-    assert_eq!(stands(vec![started(), run(), ended("capped")]), capped);
+    let capped = Standing::Stopped { why: "a limit is reached: time".into() };
+    assert_eq!(stands(vec![started(), run(), limit()]), capped);
+    assert_eq!(stands(vec![started(), run(), limit(), opened("1.1", 1)]), Standing::UnderWay);
     assert_eq!(
-        stands(vec![started(), run(), ended("capped"), opened("1.1", 1)]),
-        Standing::UnderWay
-    );
-    assert_eq!(
-        stands(vec![started(), run(), Entry::Paused { why: None, branch: None }, ended("paused")]),
+        stands(vec![
+            started(),
+            run(),
+            Entry::Paused { why: None, branch: None },
+            ended(Outcome::Paused)
+        ]),
         Standing::Paused { why: None }
     );
     let why = Some("HEAD is elsewhere".to_owned());
     let paused = Entry::Paused { why: why.clone(), branch: None };
-    assert_eq!(stands(vec![started(), run(), paused, ended("paused")]), Standing::Paused { why });
+    assert_eq!(
+        stands(vec![started(), run(), paused, ended(Outcome::Paused)]),
+        Standing::Paused { why }
+    );
     assert_eq!(
         stands(vec![started(), Entry::Paused { why: None, branch: None }, Entry::Resumed]),
         Standing::UnderWay
     );
     assert_eq!(stands(vec![started(), Entry::Cancelled]), Standing::Cancelled);
-    let complete =
-        vec![started(), run(), Entry::Completed { tasks: 3, promise: false }, ended("complete")];
+    let complete = vec![
+        started(),
+        run(),
+        Entry::Completed { tasks: 3, promise: false },
+        ended(Outcome::Complete),
+    ];
     assert_eq!(stands(complete), Standing::Complete);
 }
 
@@ -222,7 +240,12 @@ fn a_blocked_loop_says_why_until_it_is_resumed() {
     let mut all = records(vec![
         started(),
         failed("1.1", 5, "no"),
-        Entry::RunEnded { outcome: "blocked".into(), millis: 1 },
+        Entry::RunEnded {
+            outcome: Outcome::Blocked { why: "1.1 failed 5 times".into() },
+            done: 0,
+            total: 3,
+            millis: 1,
+        },
     ]);
     let state = serde_json::json!({"blocked": "1.1 failed 5 times"});
     let write = StateChange::Write(state.as_object().unwrap().clone());

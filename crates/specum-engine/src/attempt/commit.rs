@@ -13,7 +13,7 @@ use specum_core::machine::{self, Event, Signal};
 use specum_core::tasks::{TaskMatch, short_title};
 use specum_core::verify::{self, CommitRun, Failure, Layer};
 
-use super::judge::{evidence, signals};
+use super::judge::{evidence, inserted, signals};
 use super::review::review;
 use super::{AttemptError, Judgement, Workspace};
 use crate::git::{self, Committed, Git, GitError};
@@ -230,6 +230,9 @@ impl Workspace {
         };
         let (attempt, reason) = (opened.number, back.failure.message.clone());
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
+        if let Entry::Failed { fixes, .. } = &mut entry {
+            *fixes = inserted(&step);
+        }
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
         locked.write_of(&opened.id, entry, changes)?;

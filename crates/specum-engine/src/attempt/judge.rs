@@ -133,10 +133,12 @@ impl Judgement {
         let (reasons, output) = (reasons(&self.verdict), self.output.clone());
         if let Some(question) = &self.question {
             let (reasons, changed) = (vec![question.clone()], self.changed.clone());
-            return Entry::Waits { task, attempt, reasons, output, changed };
+            let unticked = self.unticked.clone();
+            return Entry::Waits { task, attempt, reasons, unticked, output, changed };
         }
         if self.set_aside {
-            return Entry::SetAside { task, attempt, reasons, output };
+            let unticked = self.unticked.clone();
+            return Entry::SetAside { task, attempt, reasons, unticked, output };
         }
         Entry::Failed {
             task,
@@ -144,6 +146,7 @@ impl Judgement {
             changed: self.changed.clone(),
             reasons,
             class: self.class.clone(),
+            fixes: self.fixes.clone(),
             unticked: self.unticked.clone(),
             output,
             millis: millis_since(&opened.at),
@@ -393,6 +396,11 @@ impl Workspace {
         Ok(locked.record_of(&opened.id, entry(task))?)
     }
 
+    /// Records something that a person should know.
+    pub fn warn(&self, text: String) -> Result<(), AttemptError> {
+        Ok(self.store.lock()?.record(Entry::Warning { text })?)
+    }
+
     /// The verdict, and the step it leads to; none if nothing is decided yet.
     fn decide(
         &self,
@@ -597,7 +605,7 @@ pub(super) fn signals(step: &Step) -> Vec<Signal> {
         .collect()
 }
 
-fn inserted(step: &Step) -> Vec<String> {
+pub(super) fn inserted(step: &Step) -> Vec<String> {
     let fix = |effect: &Effect| match effect {
         Effect::Edit(TaskEdit::InsertAfter { id, .. }) => Some(id.clone()),
         _ => None,

@@ -1,15 +1,24 @@
-//! What happened to a spec, from its journal, while others may be writing it.
+//! What happened to a spec, from its journal, while others may be writing it; and what
+//! happens to it, with what agents say meanwhile.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use specum_core::agent::{self, Reader};
+use specum_core::event::{Event, Kind, Numbering, Said};
 use specum_core::journal::{Entry, Record};
 use specum_core::summary::{AttemptResult, Summary, TaskSummary};
+use specum_core::tasks::TaskKey;
 
 use super::{Caller, OpError};
 use crate::attempt::AttemptError;
+use crate::clock;
+use crate::feed::Feed;
+use crate::files;
 use crate::logs;
 use crate::owner;
+use crate::process::Replay;
 use crate::project::Spec;
 use crate::store::Store;
 
@@ -63,6 +72,27 @@ impl Log {
     /// Every record of all loops.
     pub fn story(&self) -> impl Iterator<Item = &Record> {
         self.earlier.0.iter().chain(self.records.iter())
+    }
+
+    /// The same as events, under the names that tasks have now.
+    pub fn events(&self) -> Vec<Event> {
+        let mut numbering = Numbering::default();
+        let event = |record: &Record| Event::recorded(numbering.number(record), record.clone());
+        self.story().map(event).collect()
+    }
+
+    /// Follows the spec from the beginning of its story.
+    pub fn follow(&self) -> Follow {
+        Follow {
+            feed: Feed::from(&self.store, 1),
+            spec: self.spec.clone(),
+            store: self.store.clone(),
+            talking: Vec::new(),
+            has_caught_up: false,
+            standing: LoopStanding::NotStarted,
+            in_run: false,
+            grown: Instant::now(),
+        }
     }
 
     /// Reads what is new. A journal only ever grows.
@@ -144,5 +174,147 @@ impl Log {
         }
         let last = self.records.iter().rev().find(|record| record.entry != Entry::Done);
         last.is_some_and(|record| matches!(record.entry, Entry::RunEnded { .. }))
+    }
+}
+
+/// What happens to a spec: what is recorded, and what agents say meanwhile.
+pub struct Follow {
+    feed: Feed,
+    spec: Spec,
+    store: Store,
+    /// The agents that are at work.
+    talking: Vec<Talking>,
+    /// Whether what was there at the beginning is read.
+    has_caught_up: bool,
+    standing: LoopStanding,
+    /// Whether a run has begun that has not said that it has ended.
+    in_run: bool,
+    /// When something was recorded last.
+    grown: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoopStanding {
+    NotStarted,
+    UnderWay,
+    Ended,
+}
+
+/// An agent at work, whose log is read as it grows.
+struct Talking {
+    /// What is recorded of its start.
+    launch: Event,
+    task: TaskKey,
+    replay: Replay,
+    reader: Box<dyn Reader>,
+}
+
+impl Follow {
+    /// What is new, in its order. At first that is everything that was recorded.
+    pub fn next(&mut self) -> Result<Vec<Event>, OpError> {
+        let mut events = Vec::new();
+        let recorded = self.feed.next()?;
+        if !recorded.is_empty() {
+            self.grown = Instant::now();
+        }
+        for event in recorded {
+            self.look_at(&event);
+            if let Some(ended) = ended_by(&event) {
+                let place = self.talking.iter().position(|talking| talking.is_of(&event, ended));
+                if let Some(place) = place {
+                    let mut talking = self.talking.remove(place);
+                    if self.has_caught_up {
+                        talking.read_on(true, &mut events);
+                    }
+                }
+            }
+            self.talking.extend(Talking::begun_by(&self.spec, &event));
+            events.push(event);
+        }
+        self.has_caught_up = true;
+        for talking in &mut self.talking {
+            talking.read_on(false, &mut events);
+        }
+        Ok(events)
+    }
+
+    fn look_at(&mut self, event: &Event) {
+        match event.entry() {
+            Some(Entry::Started { .. }) => self.standing = LoopStanding::UnderWay,
+            Some(Entry::Completed { .. } | Entry::Cancelled) => {
+                self.standing = LoopStanding::Ended;
+            }
+            Some(Entry::RunStarted { .. }) => self.in_run = true,
+            Some(Entry::RunEnded { .. }) => {
+                self.in_run = false;
+                self.talking.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the loop has ended as far as it was read, or there is none.
+    pub fn is_over(&self) -> bool {
+        match self.standing {
+            LoopStanding::NotStarted => !self.store.has_state(),
+            // Whoever removes a spec moves its journal away.
+            LoopStanding::UnderWay => !self.spec.dir.exists(),
+            LoopStanding::Ended => !self.in_run || self.grown.elapsed() > LAST_WORDS,
+        }
+    }
+}
+
+impl Talking {
+    /// The agent that is started, if its log is one of ours and it can be read.
+    fn begun_by(spec: &Spec, event: &Event) -> Option<Talking> {
+        let Some(Entry::Launched { task, agent, log: Some(log), .. }) = event.entry() else {
+            return None;
+        };
+        let path = Path::new(log);
+        let agent = agent::by_name(agent, Some("")).filter(|_| logs::is_log(spec, path))?;
+        let file = files::open_own(path, File::options().read(true)).ok()?;
+        let (launch, task, replay) = (event.clone(), task.clone(), Replay::of(file));
+        Some(Talking { launch, task, replay, reader: agent.reader() })
+    }
+
+    /// Whether an event is about this agent's attempt.
+    fn is_of(&self, event: &Event, task: &TaskKey) -> bool {
+        match (&self.launch.attempt, &event.attempt) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => self.task.id == task.id,
+        }
+    }
+
+    /// Adds what it has said since.
+    fn read_on(&mut self, has_ended: bool, events: &mut Vec<Event>) {
+        let Talking { launch, task, replay, reader } = self;
+        let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        let mut read = |line: &[u8]| {
+            events.extend(reader.line(line).into_iter().map(|sign| Event {
+                seq: None,
+                at: at.clone(),
+                run: launch.run.clone(),
+                attempt: launch.attempt.clone(),
+                kind: Kind::Said(Said { task: task.clone(), sign }),
+            }));
+        };
+        // A log that cannot be read tells nothing; what is recorded goes on.
+        let _ = replay.read_on(&mut read);
+        if has_ended {
+            replay.end(read);
+        }
+    }
+}
+
+/// The task whose agent has said everything when this is recorded.
+fn ended_by(event: &Event) -> Option<&TaskKey> {
+    match event.entry()? {
+        Entry::Charged { task, .. }
+        | Entry::Passed { task, .. }
+        | Entry::Failed { task, .. }
+        | Entry::SetAside { task, .. }
+        | Entry::Waits { task, .. }
+        | Entry::Cleared { task, .. } => Some(task),
+        _ => None,
     }
 }

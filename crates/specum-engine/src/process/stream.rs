@@ -6,7 +6,7 @@
 //! waited for. Nobody has to read standard error for it to be kept.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -238,17 +238,44 @@ fn read_lines(
 /// Gives the lines of a log to `read`, within the bounds in which they were
 /// read when they were printed.
 pub fn replay(log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut file = File::open(log)?;
-    let mut buffer = vec![0; 64 * 1024];
-    let mut lines = Lines::default();
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            length => lines.push(&buffer[..length], &mut read),
+    let mut replay = Replay::of(File::open(log)?);
+    replay.read_on(&mut read)?;
+    replay.end(read);
+    Ok(())
+}
+
+/// The same for a log that may still grow.
+pub struct Replay {
+    file: File,
+    lines: Lines,
+}
+
+impl Replay {
+    /// Begins at the beginning.
+    pub fn of(log: File) -> Replay {
+        Replay { file: log, lines: Lines::default() }
+    }
+
+    /// Gives the lines that were added to `read`.
+    pub fn read_on(&mut self, mut read: impl FnMut(&[u8])) -> io::Result<()> {
+        // Of a long one the middle is left out, and what follows moves up.
+        let length = self.file.metadata()?.len();
+        if self.file.stream_position()? > length {
+            self.file.seek(SeekFrom::Start(length))?;
+        }
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match self.file.read(&mut buffer)? {
+                0 => return Ok(()),
+                length => self.lines.push(&buffer[..length], &mut read),
+            }
         }
     }
-    lines.end().inspect(|line| read(line));
-    Ok(())
+
+    /// Gives the last line to `read`, if nobody has ended it.
+    pub fn end(&mut self, mut read: impl FnMut(&[u8])) {
+        std::mem::take(&mut self.lines).end().inspect(|line| read(line));
+    }
 }
 
 fn keep_tail(

@@ -14,7 +14,7 @@ use specum_core::agent::{Order, Report, Sign, Trouble};
 use specum_core::attempt::{Attempt, AttemptId, ReadyWork};
 use specum_core::brief;
 use specum_core::coordinate::{AgentEnd, Input, Launch, OpenWork, Site, Stands};
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::Due;
@@ -28,7 +28,7 @@ use super::limits::resets_in;
 use super::worker::{self, Checkout, Supervisor};
 use super::worktree::{PreparedWorktree, worktree_name};
 use super::{Listener, Message, Options, RunError, millis_since, recover};
-use crate::attempt::{self, AttemptError, By, Judgement, NextWork, Workspace};
+use crate::attempt::{self, AttemptError, By, NextWork, Workspace};
 use crate::files::FileError;
 use crate::git::Programs;
 use crate::logs;
@@ -74,7 +74,6 @@ pub(super) struct Crew<'a> {
 pub(super) struct Work {
     pub(super) attempt: Attempt,
     pub(super) site: Site,
-    pub(super) began: Instant,
     /// What specum's own check has shown, for whoever is to fix it.
     shown: Mutex<Option<(String, String)>>,
     /// What its agent came to, and what there is of it.
@@ -116,7 +115,7 @@ impl Crew<'_> {
             git.clear_locks()?;
         }
         let next = self.workspace.open()?;
-        self.tell_news();
+        self.record_news()?;
         Ok(match next {
             NextWork::Work(opened) => Input::Opened(self.take_up(opened)?),
             NextWork::Complete => Input::NothingDue(Outcome::Complete),
@@ -127,7 +126,7 @@ impl Crew<'_> {
     /// Opens more tasks of the group that is worked on.
     pub(super) fn join(&self, room: usize) -> Result<Input, RunError> {
         let opened = self.workspace.join(room)?;
-        self.tell_news();
+        self.record_news()?;
         let sites = vec![Site::Worktree; opened.len()];
         Ok(Input::Opened(self.works_of(opened.into_iter().zip(sites))?))
     }
@@ -151,7 +150,7 @@ impl Crew<'_> {
             }
             [_, _, ..] => {
                 let tasks = opened.iter().map(|opened| opened.key.clone()).collect();
-                self.tell(RunEvent::GroupStarted { tasks });
+                self.workspace.store.lock()?.record(Entry::GroupStarted { tasks })?;
                 Site::Worktree
             }
             _ => Site::Worktree,
@@ -197,7 +196,6 @@ impl Crew<'_> {
                 Arc::new(Work {
                     attempt,
                     site,
-                    began: Instant::now(),
                     shown: Mutex::default(),
                     result: Mutex::new(ready.unwrap_or_default()),
                     worktree: Mutex::default(),
@@ -217,12 +215,10 @@ impl Crew<'_> {
     pub(super) fn check(&self, attempt: &AttemptId) -> Result<Input, RunError> {
         let work = self.work(attempt)?;
         let opened = &work.attempt;
-        let (task, number) = (opened.key.clone(), opened.number);
-        self.tell(RunEvent::AttemptStarted { task, attempt: number, agent: None, log: None });
         if work.site == Site::Isolated {
             return self.check_isolated(&work);
         }
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let found = self.workspace.examine(opened, opened.role.signal(), None)?;
         if self.stop.is_set() {
             return Ok(Input::BrokenOff(attempt.clone()));
@@ -231,8 +227,8 @@ impl Crew<'_> {
             work.show(why);
             return Ok(Input::CheckFailed(attempt.clone()));
         }
-        let judged = self.workspace.conclude(opened, found, By::Run)?;
-        self.tell_verdict(&judged, work.began, &Report::default());
+        self.workspace.conclude(opened, found, By::Run)?;
+        self.record_news()?;
         Ok(Input::Settled(attempt.clone()))
     }
 
@@ -250,13 +246,13 @@ impl Crew<'_> {
 
     fn judge_in_tree(&self, work: &Work, passed: &PassedWork) -> Result<Input, RunError> {
         let (opened, report) = (&work.attempt, &passed.report);
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let found = self.workspace.examine(opened, &report.result, None)?;
         if self.stop.is_set() {
             return Ok(Input::BrokenOff(opened.id.clone()));
         }
-        let judged = self.workspace.conclude(opened, found, By::Run)?;
-        self.tell_verdict(&judged, work.began, report);
+        self.workspace.conclude(opened, found, By::Run)?;
+        self.record_news()?;
         Ok(Input::Settled(opened.id.clone()))
     }
 
@@ -285,9 +281,8 @@ impl Crew<'_> {
             }
             Site::Isolated => self.keep_warm(opened)?,
         }
-        let judged = self.workspace.give_up_on(opened, trouble, left)?;
-        let report = lock(&work.result).report.clone();
-        self.tell_verdict(&judged, work.began, &report);
+        self.workspace.give_up_on(opened, trouble, left)?;
+        self.record_news()?;
         Ok(Input::Settled(attempt.clone()))
     }
 
@@ -469,20 +464,14 @@ impl Crew<'_> {
     fn record_start(&self, work: &Work, agent: &str, log: &Path) -> Result<(), RunError> {
         let (opened, site) = (&work.attempt, work.site);
         let attempt = opened.number;
-        self.workspace.record(opened, |task| Entry::Launched {
+        Ok(self.workspace.record(opened, |task| Entry::Launched {
             task,
             attempt,
             agent: agent.to_owned(),
             beside: site != Site::Tree,
             isolated: site == Site::Isolated,
-        })?;
-        self.tell(RunEvent::AttemptStarted {
-            task: opened.key.clone(),
-            attempt,
-            agent: Some(agent.to_owned()),
             log: Some(log.to_string_lossy().into_owned()),
-        });
-        Ok(())
+        })?)
     }
 
     /// Judges what a worker has made in a worktree. What has passed is kept until it
@@ -502,15 +491,15 @@ impl Crew<'_> {
         }
         let Some(CheckedWork { changed, check, commit }) = result.checked else {
             let gone = Trouble::Crash("it has deleted the worktree it was given".into());
-            let judged = self.workspace.give_up_on(opened, &gone, Vec::new())?;
-            self.tell_verdict(&judged, work.began, &report);
+            self.workspace.give_up_on(opened, &gone, Vec::new())?;
+            self.record_news()?;
             return Ok(Some(Input::Settled(opened.id.clone())));
         };
         let tried = self.workspace.weigh(opened, &report.result, check, &changed);
         if !tried.verdict.passed() {
             self.workspace.keep(&worktree.git, opened, &changed)?;
-            let judged = self.workspace.fail(opened, tried, By::Run)?;
-            self.tell_verdict(&judged, work.began, &report);
+            self.workspace.fail(opened, tried, By::Run)?;
+            self.record_news()?;
             return Ok(Some(Input::Settled(opened.id.clone())));
         }
         // Ahead of the record that lets the worktree go.
@@ -552,7 +541,7 @@ impl Crew<'_> {
         let (before, after) = (known.digest(), now.digest());
         *known = now;
         if self.options.accept_git_changes {
-            self.tell(RunEvent::Warning { text });
+            self.workspace.warn(text)?;
             return Ok(None);
         }
         self.workspace.record(opened, |task| Entry::GitChanged { task, before, after, what })?;
@@ -562,7 +551,7 @@ impl Crew<'_> {
     /// Lets the loop wait for a person, and says why.
     pub(super) fn pause(&self, why: String) -> Result<Input, RunError> {
         self.workspace.pause(&why)?;
-        self.tell(RunEvent::Warning { text: why });
+        self.workspace.warn(why)?;
         self.stop.set(Outcome::Paused);
         Ok(Input::Stop(Outcome::Paused))
     }
@@ -594,56 +583,23 @@ impl Crew<'_> {
         recover::take_out_undecided(self.workspace)
     }
 
-    pub(super) fn tell_check(&self, opened: &Attempt, integrated: bool) {
-        // A journal that cannot be read is told by whoever needs it next.
-        let commands = self.workspace.commands_of(opened).unwrap_or_default();
+    /// A check begins.
+    pub(super) fn record_check(&self, opened: &Attempt, integrated: bool) -> Result<(), RunError> {
+        let commands = self.workspace.commands_of(opened)?;
         let command = (!commands.is_empty()).then(|| tasks::joined(&commands));
-        self.tell(RunEvent::Checking { task: opened.key.clone(), command, integrated });
-    }
-
-    pub(super) fn tell_verdict(&self, judged: &Judgement, began: Instant, report: &Report) {
-        let (task, attempt) = (judged.key.clone(), judged.attempt);
-        let (millis, usage) = (millis_since(began), report.usage);
-        let reasons: Vec<String> =
-            judged.verdict.failures.iter().map(|failure| failure.message.clone()).collect();
-        self.tell_news();
-        if !judged.unticked.is_empty() {
-            self.tell(RunEvent::Warning { text: attempt::told(&judged.unticked) });
-        }
-        self.tell(if let Some(question) = &judged.question {
-            let (question, kept) = (question.clone(), judged.kept.clone());
-            RunEvent::Waits { task, attempt, question, kept }
-        } else if judged.verdict.passed() {
-            RunEvent::Passed {
-                task,
-                attempt,
-                commit: judged.commit.clone(),
-                unverified: judged.verdict.unverified,
-                outside: judged.verdict.outside.clone(),
-                proofs: judged.verdict.proofs.clone(),
-                millis,
-                usage,
-            }
-        } else if judged.set_aside {
-            RunEvent::SetAside { task, attempt, reasons }
-        } else {
-            let class = judged.class.clone();
-            RunEvent::Failed { task, attempt, class, reasons, millis, usage }
-        });
-        for fix in &judged.fixes {
-            self.tell(RunEvent::FixAdded { task: judged.key.clone(), fix: fix.clone() });
-        }
+        let attempt = opened.number;
+        Ok(self.workspace.record(opened, |task| Entry::Checking {
+            task,
+            attempt,
+            command,
+            integrated,
+        })?)
     }
 
     /// What the last look at the plan has found.
-    fn tell_news(&self) {
-        for text in self.workspace.take_news() {
-            self.tell(RunEvent::Warning { text });
-        }
-    }
-
-    pub(super) fn tell(&self, event: RunEvent) {
-        self.listener.event(event);
+    pub(super) fn record_news(&self) -> Result<(), RunError> {
+        let news = self.workspace.take_news();
+        Ok(news.into_iter().try_for_each(|text| self.workspace.warn(text))?)
     }
 }
 
@@ -694,7 +650,6 @@ impl Supervisor for Foreman<'_> {
                 self.send(Input::Said(self.launch, kinds));
                 self.crew.listener.said(self.work.attempt.key.clone(), signs);
             }
-            WorkSign::Checking => self.crew.tell_check(&self.work.attempt, false),
             WorkSign::Ended(_) => {}
         }
     }
@@ -725,7 +680,7 @@ impl Supervisor for Foreman<'_> {
             // It was given none.
             let id = &opened.key.id;
             let text = format!("the agent of {id} has worked on the branch {branch}, which stays");
-            crew.tell(RunEvent::Warning { text });
+            crew.workspace.warn(text)?;
         }
         Ok(true)
     }
@@ -735,8 +690,9 @@ impl Supervisor for Foreman<'_> {
         let workspace = self.crew.workspace;
         let ticked = workspace.take_back_elsewhere(&worktree.git, &self.work.attempt, changed)?;
         if !ticked.is_empty() {
-            self.crew.tell(RunEvent::Warning { text: attempt::told(&ticked) });
+            workspace.warn(attempt::told(&ticked))?;
         }
+        self.crew.record_check(&self.work.attempt, false)?;
         Ok(!self.crew.stop.is_set())
     }
 }

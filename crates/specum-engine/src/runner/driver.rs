@@ -17,7 +17,7 @@ use specum_core::attempt::AttemptId;
 use specum_core::budget::{Budget, Charge};
 use specum_core::coordinate::agents::{Millis, WaitClock};
 use specum_core::coordinate::{Action, Broken, Candidate, Coordinator, Input, Launch};
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
 
@@ -308,20 +308,17 @@ impl<'scope, 'env> Driver<'scope, 'env> {
             }
             Action::TellChange { from, to, why } => {
                 let (from, to) = (self.name(from), self.name(to));
-                let event = RunEvent::AgentChanged { from, to, why };
-                let RunEvent::AgentChanged { from, to, why } = event.clone() else { return };
-                self.record_and_tell(Entry::AgentChanged { from, to, why }, event);
+                self.record(Entry::AgentChanged { from, to, why });
             }
             Action::TellWait { agent, millis, why } => {
                 let agent = self.name(agent);
-                let entry = Entry::Waited { agent: agent.clone(), why: why.clone(), millis };
-                self.record_and_tell(entry, RunEvent::Waiting { agent, why, millis });
+                self.record(Entry::Waited { agent, why, millis });
             }
             Action::TellHeldBack => {
                 let text = "not all tasks of the group start at once: with --max-cost the first \
                             start of an agent works alone until its price is known, and the next \
                             ones as the rest of the cap allows";
-                self.crew.tell(RunEvent::Warning { text: text.to_owned() });
+                self.record(Entry::Warning { text: text.to_owned() });
             }
             Action::TellForgotten(task) => {
                 self.failure.get_or_insert(RunError::Forgotten(task));
@@ -385,10 +382,9 @@ impl<'scope, 'env> Driver<'scope, 'env> {
         self.crew.options.agents[agent].name().to_owned()
     }
 
-    fn record_and_tell(&mut self, entry: Entry, event: RunEvent) {
+    fn record(&mut self, entry: Entry) {
         let store = &self.crew.workspace.store;
         let recorded = store.lock().and_then(|locked| locked.record(entry));
-        self.crew.tell(event);
         self.or_break(recorded.map_err(RunError::from));
     }
 

@@ -33,7 +33,7 @@ impl Crew<'_> {
             Merge::Conflict { paths, tree } => {
                 let shown = git.difference(&tree, &paths)?;
                 let reason = format!("it conflicts with the others' work in {}", paths.join(", "));
-                return self.set_aside(work, passed, reason, &shown);
+                return self.set_aside(work, reason, &shown);
             }
         };
         let paths = git.differing(&tree)?;
@@ -42,7 +42,7 @@ impl Crew<'_> {
         let theirs = git.changed()?;
         if let Some(path) = paths.iter().find(|path| theirs.contains(path)) {
             let reason = format!("{path} has changes in the tree that are not committed");
-            return self.set_aside(work, passed, reason, "");
+            return self.set_aside(work, reason, "");
         }
         let (attempt, put_in) = (opened.number, paths.clone());
         self.workspace.record(opened, |task| Entry::Integrating {
@@ -54,9 +54,9 @@ impl Crew<'_> {
             // It may have put in some of it, or all, before it failed.
             self.take_out(opened, &paths)?;
             let reason = format!("it does not fit into the tree: {error}");
-            return self.set_aside(work, passed, reason, "");
+            return self.set_aside(work, reason, "");
         }
-        self.tell_check(opened, true);
+        self.record_check(opened, true)?;
         let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
         if self.stop.is_set() {
             self.take_out(opened, &paths)?;
@@ -80,7 +80,7 @@ impl Crew<'_> {
         if judged.passed() || judged.question.is_some() {
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
-        self.tell_verdict(&judged, work.began, report);
+        self.record_news()?;
         Ok(Input::Settled(opened.id.clone()))
     }
 
@@ -92,13 +92,12 @@ impl Crew<'_> {
     pub(super) fn set_aside(
         &self,
         work: &Work,
-        passed: &PassedWork,
         reason: String,
         shown: &str,
     ) -> Result<Input, RunError> {
         let shown = line::head(shown, SHOWN_CONFLICT).to_owned();
-        let judged = self.workspace.set_aside(&work.attempt, reason, shown)?;
-        self.tell_verdict(&judged, work.began, &passed.report);
+        self.workspace.set_aside(&work.attempt, reason, shown)?;
+        self.record_news()?;
         Ok(Input::Settled(work.attempt.id.clone()))
     }
 }

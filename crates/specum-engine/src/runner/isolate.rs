@@ -12,7 +12,6 @@ use std::sync::mpsc::SyncSender;
 use specum_core::agent::Report;
 use specum_core::attempt::{Attempt, AttemptId};
 use specum_core::coordinate::Input;
-use specum_core::event::RunEvent;
 use specum_core::verify::{self, CheckRun};
 
 use super::crew::{Crew, PassedWork, StartRequest, Work, lock};
@@ -96,7 +95,7 @@ impl Crew<'_> {
         let mut warm = lock(&self.warm);
         self.put_back(&mut warm, opened.base())?;
         let Some(WarmTree { tree, .. }) = warm.as_mut() else { return broken_off() };
-        self.tell_check(opened, false);
+        self.record_check(opened, false)?;
         let check = self.workspace.check_in(opened, &tree.root)?;
         if self.stop.is_set() {
             return broken_off();
@@ -143,8 +142,7 @@ impl Crew<'_> {
                 }
                 Some(OnNewest::Fails { reason, shown }) => {
                     self.workspace.keep_commit(opened, &commit)?;
-                    let passed = PassedWork { report, commit, check };
-                    return self.set_aside(work, &passed, reason, &shown);
+                    return self.set_aside(work, reason, &shown);
                 }
                 None => return Ok(Input::BrokenOff(opened.id.clone())),
             }
@@ -173,7 +171,7 @@ impl Crew<'_> {
         if warm.is_none() {
             return Ok(None);
         }
-        self.tell_check(opened, true);
+        self.record_check(opened, true)?;
         let (renewed, check) = match self.workspace.renew(opened, commit, head)? {
             Renewed::Checked { commit, check } => (commit, check),
             Renewed::Conflict { paths, shown } => {
@@ -217,7 +215,7 @@ impl Crew<'_> {
             self.workspace.keep_commit(opened, commit)?;
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
-        self.tell_verdict(&judged, work.began, report);
+        self.record_news()?;
         Ok(Input::Settled(opened.id.clone()))
     }
 
@@ -236,7 +234,7 @@ impl Crew<'_> {
                 return Ok(());
             }
             Some(PutBack::Cleared(tree, changed)) => {
-                self.tell(RunEvent::Warning { text: set_up_again(&changed) });
+                workspace.warn(set_up_again(&changed))?;
                 tree
             }
             // Whatever has kept it from being put back goes with it.

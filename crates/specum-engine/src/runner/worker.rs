@@ -40,7 +40,7 @@ pub(super) trait Supervisor {
     fn tell(&self, sign: WorkSign);
     /// The agent has ended; whether the worker is to go on.
     fn agent_ended(&self, report: &Report) -> Result<bool, RunError>;
-    /// This was changed; whether the worker is to go on.
+    /// This was changed, and its check is next; whether the worker is to go on.
     fn has_changed(&self, changed: &[String]) -> Result<bool, RunError>;
 }
 
@@ -59,7 +59,6 @@ pub(super) fn work(
     if !supervisor.has_changed(&changed)? {
         return Ok(result);
     }
-    supervisor.tell(WorkSign::Checking);
     let check = run_check(order.check.as_ref(), checkout.root, order.check_time);
     let commit = worktree.git.commit_paths(Some(&worktree.base), &changed, &order.message)?;
     result.checked = Some(CheckedWork { changed, check, commit });

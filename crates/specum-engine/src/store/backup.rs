@@ -65,6 +65,12 @@ impl Backup {
         segments::in_order(folder, &prefix)
     }
 
+    /// All copies, the newest first.
+    pub(super) fn newest(&self) -> Vec<PathBuf> {
+        let segments = self.segments().into_iter().rev().map(|(_, path)| path);
+        std::iter::once(self.0.clone()).chain(segments).collect()
+    }
+
     /// Where the copies of those are, and what their names begin with.
     fn place(&self) -> (&Path, String) {
         let name = self.0.file_stem().unwrap_or_default().to_string_lossy();

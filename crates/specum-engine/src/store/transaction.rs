@@ -1,8 +1,10 @@
 //! One change of a spec's files: all of it, or nothing.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use specum_core::attempt::{AttemptId, LoopStanding};
 use specum_core::digest::Digest;
@@ -26,6 +28,8 @@ const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 pub struct Locked<'s> {
     pub(super) store: &'s Store,
     pub(super) _held: Lock,
+    /// The number of the last record, once it is known: nobody else writes one.
+    pub(super) last_seq: Cell<Option<u64>>,
 }
 
 impl Locked<'_> {
@@ -62,12 +66,12 @@ impl Locked<'_> {
 
     /// Writes a record that changes no file.
     pub fn record(&self, entry: Entry) -> Result<(), StoreError> {
-        self.append(&new_record(None, entry))
+        self.append(new_record(None, entry))
     }
 
     /// The same for a record about an attempt.
     pub fn record_of(&self, attempt: &AttemptId, entry: Entry) -> Result<(), StoreError> {
-        self.append(&new_record(Some(attempt), entry))
+        self.append(new_record(Some(attempt), entry))
     }
 
     /// Writes a transaction.
@@ -102,7 +106,7 @@ impl Locked<'_> {
             });
         }
         failpoint::reached("before the journal");
-        self.append(&Record { changes: Some(changes.clone()), ..record })?;
+        self.append(Record { changes: Some(changes.clone()), ..record })?;
         failpoint::reached("after the journal");
         self.complete(&changes)?;
         failpoint::reached("after the transaction");
@@ -119,7 +123,7 @@ impl Locked<'_> {
         }
         // Not synced: if this record is lost, the changes are made once more, which
         // changes nothing.
-        self.append(&new_record(None, Entry::Done))
+        self.append(new_record(None, Entry::Done))
     }
 
     /// A verdict counts, with the state that it leads to. What only tells, or only
@@ -265,6 +269,7 @@ impl Locked<'_> {
                 return Err(StoreError::Newer { path, found: record.v, known });
             }
             if tail.whole || last.is_some() {
+                self.last_seq.set(last.as_ref().and_then(|record| record.seq));
                 return Ok(last.and_then(|record| record.changes));
             }
             limit *= 8;
@@ -286,13 +291,18 @@ impl Locked<'_> {
 
     /// Adds a record to the journal. It is on the disk with the changes that it
     /// announces, or with the next ones.
-    fn append(&self, record: &Record) -> Result<(), StoreError> {
+    fn append(&self, mut record: Record) -> Result<(), StoreError> {
+        let last = self.last_seq.get().map_or_else(|| self.store.last_seq(), Ok)?;
+        let seq = last.saturating_add(1);
+        (record.seq, record.run) = (Some(seq), self.store.run.clone());
         let begins = matches!(&record.entry, Entry::Started { plan, .. } if !plan.is_empty());
         let (path, line) = (self.store.journal_path(), record.render());
         files::append_line(&path, &line, Durability::Fast)?;
         if let Some(backup) = self.store.backup() {
             backup.follow(&path, &line, begins);
         }
+        self.last_seq.set(Some(seq));
+        self.store.written.fetch_max(seq, Ordering::Release);
         Ok(())
     }
 
@@ -349,6 +359,7 @@ impl Locked<'_> {
         if let (Some(whole), Some(backup)) = (&whole, self.store.backup()) {
             backup.bring_segments_back(&self.store.dir)?;
             self.store.replace(&path, whole)?;
+            self.last_seq.set(None);
         }
         if self.store.has_state() {
             return Ok(whole.is_some());

@@ -15,7 +15,7 @@ use specum_engine::git::Git;
 use specum_engine::ops::{self, OpError};
 use specum_engine::process;
 use specum_engine::project::Project;
-use specum_engine::runner::{self, Options, RunError};
+use specum_engine::runner::{self, Options};
 
 /// Work a small sample plan, without any agent or account
 ///
@@ -53,9 +53,9 @@ pub(super) fn run(args: &Args) -> Answered {
     let place = tempfile::Builder::new().prefix("specum-demo-").tempdir().map_err(unprepared())?;
     process::remove_when_interrupted(place.path());
     let root = fs::canonicalize(place.path()).map_err(unprepared())?;
-    let workspace = prepare(&root)?;
+    let mut workspace = prepare(&root)?;
     print(INTRODUCTION)?;
-    let outcome = work(&workspace);
+    let outcome = work(&mut workspace);
     // The repository goes, and so does what was kept of it elsewhere.
     runner::forget(&workspace.spec);
     let outcome = outcome?;
@@ -96,7 +96,7 @@ fn prepare(root: &Path) -> Result<Workspace, OpError> {
     Ok(Workspace::new(&project, spec)?)
 }
 
-fn work(workspace: &Workspace) -> Result<Outcome, OpError> {
+fn work(workspace: &mut Workspace) -> Result<Outcome, OpError> {
     let options = Options {
         agents: agent::by_name("script", None).into_iter().collect(),
         model: None,
@@ -110,7 +110,8 @@ fn work(workspace: &Workspace) -> Result<Outcome, OpError> {
         accept_git_changes: false,
         keep_days: None,
     };
-    let outlet = report::to_stdout(false).map_err(RunError::Thread)?;
+    workspace.store.write_as(runner::run_id());
+    let outlet = report::to_stdout(false, &workspace.store)?;
     let outcome = runner::run(workspace, &options, &outlet)?;
     outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
     Ok(outcome)

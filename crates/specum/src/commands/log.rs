@@ -3,11 +3,13 @@ mod task;
 use std::thread;
 use std::time::Duration;
 
+use specum_core::event::{Event, Numbering};
 use specum_core::journal::{Entry, Record};
 use specum_core::summary::Summary;
 
 use super::{Answered, Failure, print, print_report};
 use crate::exit::Exit;
+use crate::report::lines::{self, Lines, Stamp};
 use crate::report::{Layout, json, summary, timeline};
 use specum_engine::ops::{self, Caller, Log};
 
@@ -23,11 +25,16 @@ pub(super) struct Args {
     /// Name or path; the active spec if left out
     #[arg(long)]
     spec: Option<String>,
-    /// Go on until the loop or its run ends
+    /// Go on until the loop has ended, with what agents say meanwhile; with a
+    /// task, until it has passed
     #[arg(long, short)]
     follow: bool,
+    /// Only what has this sequence number or a later one
+    #[arg(long, value_name = "N", conflicts_with = "task")]
+    since: Option<u64>,
     /// Print one JSON object a line: the records of the journal, then the
-    /// summary
+    /// summary; with --follow, events as `specum run --json` prints them (see
+    /// docs/run-events.md)
     #[arg(long)]
     json: bool,
     /// Print what the last agent printed as it is, escape codes and all
@@ -52,32 +59,98 @@ fn tell(args: &Args, log: &mut Log) -> Result<(), Failure> {
     if log.length() == 0 && !args.follow && !args.json {
         return print("nothing has happened yet; `specum implement` starts the loop");
     }
-    let layout = Layout::of_stdout_for_lines();
-    let mut told = 0;
-    loop {
-        // Asked first: what is written until then is told below.
-        let over = log.is_over();
-        log.read_on()?;
-        for at in told..log.length() {
-            show(log.up_to(at), args.json, layout)?;
+    match (args.follow, args.json) {
+        (true, true) => follow_as_json(args, log)?,
+        (true, false) => follow(args, log)?,
+        (false, true) => {
+            let mut numbering = Numbering::default();
+            for record in log.story() {
+                let seq = numbering.number(record);
+                if is_asked_for(args, seq) {
+                    show_record(&Record { seq: Some(seq), ..record.clone() })?;
+                }
+            }
         }
-        told = log.length();
-        if over || !args.follow {
-            break;
-        }
-        thread::sleep(LOOK);
+        (false, false) => drop(show_story(args, log)?),
     }
     end(args, log, &log.summary()?)
 }
 
-/// Shows the last of these records.
-fn show(records: &[Record], as_json: bool, layout: Layout) -> Result<(), Failure> {
-    if !as_json {
-        return timeline::line(records, layout).map_or(Ok(()), print_report);
+fn is_asked_for(args: &Args, seq: u64) -> bool {
+    args.since.is_none_or(|since| seq >= since)
+}
+
+/// Shows what was, and gives it back.
+fn show_story(args: &Args, log: &Log) -> Result<Vec<Event>, Failure> {
+    let (layout, events) = (Layout::of_stdout_for_lines(), log.events());
+    for at in 0..events.len() {
+        if events[at].seq.is_some_and(|seq| is_asked_for(args, seq)) {
+            timeline::line(&events[..=at], layout).map_or(Ok(()), print_report)?;
+        }
     }
-    let Some(record) = records.last().filter(|record| record.entry != Entry::Done) else {
+    Ok(events)
+}
+
+/// Shows what was and then what comes, until the loop has ended.
+fn follow(args: &Args, log: &mut Log) -> Result<(), Failure> {
+    let layout = Layout::of_stdout_for_lines();
+    let mut shown = show_story(args, log)?;
+    let known = shown.last().and_then(|event| event.seq);
+    each(log, |event| {
+        let (seq, passes) = (event.seq, event.seq.is_none());
+        if !passes && seq <= known {
+            return Ok(());
+        }
+        shown.push(event);
+        let line = timeline::line(&shown, layout);
+        if passes {
+            shown.pop();
+        }
+        let is_asked_for = seq.is_none_or(|seq| is_asked_for(args, seq));
+        line.filter(|_| is_asked_for).map_or(Ok(()), print_report)
+    })
+}
+
+/// The same as lines of `specum run --json`.
+fn follow_as_json(args: &Args, log: &mut Log) -> Result<(), Failure> {
+    let mut lines = Lines::default();
+    each(log, |event| {
+        let stamp = Stamp::of(&event);
+        let own = lines.take(&event);
+        if event.seq.is_some_and(|seq| !is_asked_for(args, seq)) {
+            return Ok(());
+        }
+        for line in &own {
+            print(json::event_line(stamp, line).trim_end())?;
+        }
+        match event.entry() {
+            Some(Entry::Done | Entry::Unknown) | None => Ok(()),
+            Some(entry) if lines::are_made_of(entry) => Ok(()),
+            Some(_) => print(json::record_line(&event).trim_end()),
+        }
+    })
+}
+
+/// Gives everything that happens to `show`, until the loop has ended.
+fn each(log: &mut Log, mut show: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
+    let mut follow = log.follow();
+    loop {
+        let events = follow.next()?;
+        let is_still = events.is_empty();
+        events.into_iter().try_for_each(&mut show)?;
+        // Whatever was recorded until then is shown.
+        if is_still && follow.is_over() {
+            return Ok(log.read_on()?);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Shows a record as it stands in the journal.
+fn show_record(record: &Record) -> Result<(), Failure> {
+    if record.entry == Entry::Done {
         return Ok(());
-    };
+    }
     // How the files were changed is the store's own affair.
     let record = Record { changes: None, ..record.clone() };
     print(json::line(&record).trim_end())
@@ -85,7 +158,7 @@ fn show(records: &[Record], as_json: bool, layout: Layout) -> Result<(), Failure
 
 fn end(args: &Args, log: &Log, summary: &Summary) -> Result<(), Failure> {
     if args.json {
-        let at = summary.until.clone().unwrap_or_default();
+        let at = summary.until.as_deref().unwrap_or_default();
         return print(json::summary_line(at, &log.spec.name, summary).trim_end());
     }
     print_report(format!(

@@ -17,7 +17,7 @@ use specum_engine::attempt::{AttemptError, Workspace};
 use specum_engine::ops::{self, Caller, CheckCommand, DryRun, DryTask, DryUnit, OpError, UnitKind};
 use specum_engine::person;
 use specum_engine::process::{self, find_program};
-use specum_engine::runner::{self, Options, RunError};
+use specum_engine::runner::{self, Options};
 
 /// How long an agent may take unless a person says otherwise.
 const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
@@ -162,7 +162,8 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
-    let outlet = report::to_stdout(args.json).map_err(RunError::Thread).map_err(OpError::from)?;
+    workspace.store.write_as(runner::run_id());
+    let outlet = report::to_stdout(args.json, &workspace.store).map_err(OpError::from)?;
     let outcome = runner::run(&workspace, &options, &outlet);
     // What could not begin has found something all the same.
     caller.tell_news(&workspace);

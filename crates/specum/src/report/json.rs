@@ -6,14 +6,14 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 use specum_core::agent::Sign;
-use specum_core::event::RunEvent;
+use specum_core::event::{Event, RunId};
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
+use super::lines::{Line, Stamp};
 use super::{Reporter, missing, sanitize};
 
 /// How much is collected before it is written: a reader that is slow gets its lines
@@ -28,30 +28,26 @@ pub(super) struct Json<W> {
     output: W,
     /// Lines that are not written yet.
     lines: Vec<u8>,
-    /// The moment of the last event, and how it is written. Many share one.
-    at: (Timestamp, String),
     /// What agents say comes by the million: a line of theirs up to what is said, and
-    /// the moment and the task it is for.
-    before_text: (Timestamp, TaskKey, Vec<u8>),
+    /// the moment, the run and the task it is for.
+    before_text: (String, Option<RunId>, TaskKey, Vec<u8>),
 }
 
 impl<W: Write> Json<W> {
     pub(super) fn new(output: W) -> Json<W> {
-        let at = (Timestamp::UNIX_EPOCH, shown(Timestamp::UNIX_EPOCH));
-        let before_text = (Timestamp::UNIX_EPOCH, TaskKey::default(), Vec::new());
-        Json { output, lines: Vec::new(), at, before_text }
+        Json { output, lines: Vec::new(), before_text: Default::default() }
     }
 
     /// Adds the line of something that an agent says, the same as of any event.
-    fn add_said(&mut self, at: Timestamp, task: &TaskKey, text: &str) {
-        let (known_at, known_task, before) = &mut self.before_text;
-        if before.is_empty() || *known_at != at || known_task != task {
+    fn add_said(&mut self, stamp: Stamp<'_>, task: &TaskKey, text: &str) {
+        let (at, run, known_task, before) = &mut self.before_text;
+        if before.is_empty() || at != stamp.at || run.as_ref() != stamp.run || known_task != task {
             let sign = Sign::Text { text: String::new() };
-            let event = RunEvent::Agent { task: task.clone(), sign };
+            let line = Line::Agent { task: task.clone(), sign };
             before.clear();
-            add_line(before, &EventLine { at: &self.at.1, event: &event });
+            add_line(before, &Stamped { stamp, line: &line });
             before.truncate(before.len() - AFTER_TEXT.len());
-            (*known_at, *known_task) = (at, task.clone());
+            (*at, *run, *known_task) = (stamp.at.to_owned(), stamp.run.cloned(), task.clone());
         }
         self.lines.extend_from_slice(before);
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
@@ -74,21 +70,20 @@ impl<W: Write> Json<W> {
 }
 
 impl<W: Write> Reporter for Json<W> {
-    fn event(&mut self, at: Timestamp, event: &RunEvent) {
-        if self.at.0 != at {
-            self.at = (at, shown(at));
-        }
-        match event {
-            RunEvent::Agent { task, sign: Sign::Text { text } } => self.add_said(at, task, text),
-            event => add_line(&mut self.lines, &EventLine { at: &self.at.1, event }),
+    fn line(&mut self, stamp: Stamp<'_>, line: &Line) {
+        match line {
+            Line::Agent { task, sign: Sign::Text { text } } if stamp.seq.is_none() => {
+                self.add_said(stamp, task, text);
+            }
+            line => add_line(&mut self.lines, &Stamped { stamp, line }),
         }
         if self.lines.len() >= CHUNK {
             self.write();
         }
     }
 
-    fn left_out(&mut self, at: Timestamp, count: u64) {
-        self.event(at, &missing(count));
+    fn left_out(&mut self, stamp: Stamp<'_>, count: u64) {
+        self.line(stamp, &missing(count));
     }
 
     fn tick(&mut self) {}
@@ -99,33 +94,35 @@ impl<W: Write> Reporter for Json<W> {
         }
     }
 
-    fn summary(&mut self, at: Timestamp, spec: &str, summary: &Summary) {
-        self.lines.extend_from_slice(summary_line(shown(at), spec, summary).as_bytes());
+    fn summary(&mut self, at: &str, spec: &str, summary: &Summary) {
+        self.lines.extend_from_slice(summary_line(at, spec, summary).as_bytes());
         self.write();
     }
 }
 
-fn shown(at: Timestamp) -> String {
-    at.round(jiff::Unit::Millisecond).unwrap_or_default().to_string()
-}
-
 #[derive(Serialize)]
-struct EventLine<'a> {
-    at: &'a str,
+struct Stamped<'a, L> {
     #[serde(flatten)]
-    event: &'a RunEvent,
+    stamp: Stamp<'a>,
+    #[serde(flatten)]
+    line: &'a L,
 }
 
-/// An event as one line, with its line ending.
-pub fn event_line(at: &str, event: &RunEvent) -> String {
-    line(&EventLine { at, event })
+/// A line of a report as one line of JSON, with its line ending.
+pub fn event_line(stamp: Stamp<'_>, line: &Line) -> String {
+    self::line(&Stamped { stamp, line })
+}
+
+/// A record that is part of no such line, with its line ending.
+pub(crate) fn record_line(event: &Event) -> String {
+    line(event)
 }
 
 /// A summary as one line, with its line ending.
-pub fn summary_line(at: String, spec: &str, summary: &Summary) -> String {
+pub fn summary_line(at: &str, spec: &str, summary: &Summary) -> String {
     #[derive(Serialize)]
     struct Line<'a> {
-        at: String,
+        at: &'a str,
         event: &'static str,
         spec: &'a str,
         #[serde(flatten)]
@@ -209,7 +206,7 @@ mod tests {
         for number in 0..1000 {
             let task = TaskKey { id: "1.1".into(), title: "a".into() };
             let sign = Sign::Text { text: number.to_string() };
-            json.event(Timestamp::UNIX_EPOCH, &RunEvent::Agent { task, sign });
+            json.line(Stamp::default(), &Line::Agent { task, sign });
         }
         json.flush();
         let text = String::from_utf8(output.text).unwrap();
@@ -229,12 +226,13 @@ mod tests {
         let mut expected = String::new();
         for (number, text) in texts.iter().cycle().take(40).enumerate() {
             // A moment and a task for a few of them at a time.
-            let at = Timestamp::from_second((number / 5) as i64).unwrap();
+            let (at, run) = (format!("moment {}", number / 5), RunId::new(number as i64 / 9, 1, 1));
+            let stamp = Stamp { at: &at, seq: None, run: (number > 20).then_some(&run) };
             let id = format!("1.{}", number / 7);
             let task = TaskKey { id, title: "say \"it\"".into() };
-            let event = RunEvent::Agent { task, sign: Sign::Text { text: (*text).into() } };
-            json.event(at, &event);
-            expected.push_str(&event_line(&shown(at), &event));
+            let line = Line::Agent { task, sign: Sign::Text { text: (*text).into() } };
+            json.line(stamp, &line);
+            expected.push_str(&event_line(stamp, &line));
         }
         json.flush();
         assert_eq!(String::from_utf8(output.text).unwrap(), expected);
@@ -243,7 +241,10 @@ mod tests {
     #[test]
     fn a_terminal_sees_nothing_it_would_obey_and_a_program_sees_everything() {
         let text = "a\x1b[31m\u{9b}2J\u{202e}b\u{7f}\u{e0041}\n\"é日";
-        let line = event_line("now", &RunEvent::Warning { text: text.into() });
+        let line = event_line(
+            Stamp { at: "now", ..Stamp::default() },
+            &Line::Warning { text: text.into() },
+        );
         assert!(line.trim_end().chars().all(|c| !sanitize::is_hidden(c)), "{line}");
         let parsed: Value = serde_json::from_str(&line).unwrap();
         assert_eq!((parsed["text"].as_str(), parsed["at"].as_str()), (Some(text), Some("now")));

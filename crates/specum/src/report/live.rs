@@ -7,11 +7,10 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use jiff::Timestamp;
-use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 
 use super::layout::Layout;
+use super::lines::{Line, Stamp};
 use super::view::View;
 use super::{Reporter, summary};
 
@@ -57,9 +56,9 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
 }
 
 impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C> {
-    fn event(&mut self, _at: Timestamp, event: &RunEvent) {
+    fn line(&mut self, _stamp: Stamp<'_>, event: &Line) {
         let lasting = self.view.take(event, (self.clock)(), self.layout());
-        if let RunEvent::RunEnded { .. } = event {
+        if let Line::RunEnded { .. } = event {
             self.bar.finish_and_clear();
         }
         if !lasting.is_empty() {
@@ -69,7 +68,7 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
     }
 
     /// Only the last thing that an agent said is to be seen anyway.
-    fn left_out(&mut self, _at: Timestamp, _count: u64) {}
+    fn left_out(&mut self, _stamp: Stamp<'_>, _count: u64) {}
 
     fn tick(&mut self) {
         self.draw();
@@ -78,7 +77,7 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
     // What lasts is written at once, and the rest with the next tick.
     fn flush(&mut self) {}
 
-    fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
+    fn summary(&mut self, _at: &str, spec: &str, summary: &Summary) {
         self.bar.finish_and_clear();
         self.write(summary::render(spec, summary, self.layout()).lines());
     }

@@ -6,13 +6,12 @@
 
 use std::io::Write;
 
-use jiff::Timestamp;
 use specum_core::agent::Sign;
-use specum_core::event::RunEvent;
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
 use super::layout::{Layout, fit};
+use super::lines::{Line, Stamp};
 use super::{Reporter, missing, numbers, sanitize, summary};
 
 /// The longest text of others in a line.
@@ -30,14 +29,14 @@ impl<W: Write> Plain<W> {
 }
 
 impl<W: Write> Reporter for Plain<W> {
-    fn event(&mut self, _at: Timestamp, event: &RunEvent) {
-        if let Some(line) = line(event) {
+    fn line(&mut self, _stamp: Stamp<'_>, told: &Line) {
+        if let Some(line) = line(told) {
             self.write(&line);
         }
     }
 
-    fn left_out(&mut self, at: Timestamp, count: u64) {
-        self.event(at, &missing(count));
+    fn left_out(&mut self, stamp: Stamp<'_>, count: u64) {
+        self.line(stamp, &missing(count));
     }
 
     fn tick(&mut self) {}
@@ -45,7 +44,7 @@ impl<W: Write> Reporter for Plain<W> {
     // Each line is.
     fn flush(&mut self) {}
 
-    fn summary(&mut self, _at: Timestamp, spec: &str, summary: &Summary) {
+    fn summary(&mut self, _at: &str, spec: &str, summary: &Summary) {
         let text = summary::render(spec, summary, Layout::of(None, false));
         self.write(&format!("\n{}", text.trim_end()));
     }
@@ -53,31 +52,31 @@ impl<W: Write> Reporter for Plain<W> {
 
 /// What an event is in one line; `None` if it says nothing to a person who
 /// reads later.
-fn line(event: &RunEvent) -> Option<String> {
+fn line(event: &Line) -> Option<String> {
     Some(match event {
-        RunEvent::RunStarted { spec, total, done, agents, jobs } => format!(
+        Line::RunStarted { spec, total, done, agents, jobs } => format!(
             "run started: {}, {done} of {total} tasks done, agents: {}, {jobs} at once",
             said(spec),
             names(agents)
         ),
-        RunEvent::GroupStarted { tasks } => {
+        Line::GroupStarted { tasks } => {
             let ids: Vec<String> = tasks.iter().map(id).collect();
             format!("group started: {}", ids.join(", "))
         }
-        RunEvent::AttemptStarted { task, attempt, agent, .. } => {
+        Line::AttemptStarted { task, attempt, agent, .. } => {
             let who = agent.as_deref().map_or("check only".into(), said);
             format!("{} started ({who}, attempt {attempt}): {}", id(task), said(&task.title))
         }
-        RunEvent::Agent { task, sign: Sign::Retrying { why } } => {
+        Line::Agent { task, sign: Sign::Retrying { why } } => {
             format!("{} waits: {}", id(task), said(why))
         }
-        RunEvent::Agent { .. } => return None,
-        RunEvent::Checking { task, command, integrated } => {
+        Line::Agent { .. } => return None,
+        Line::Checking { task, command, integrated } => {
             let what = command.as_deref().map_or("no command".into(), said);
             let place = if *integrated { " (on top of the others)" } else { "" };
             format!("{} checking{place}: {what}", id(task))
         }
-        RunEvent::Passed { task, attempt, commit, unverified, outside, proofs, millis, usage } => {
+        Line::Passed { task, attempt, commit, unverified, outside, proofs, millis, usage } => {
             let mut facts = vec![format!("attempt {attempt}"), numbers::millis(*millis)];
             facts.extend(commit.as_deref().map(|id| said(&numbers::commit(id))));
             facts.extend(numbers::used(usage.as_ref()));
@@ -94,29 +93,29 @@ fn line(event: &RunEvent) -> Option<String> {
             };
             format!("{} passed ({}){outside}{proofs}", id(task), facts.join(", "))
         }
-        RunEvent::Failed { task, attempt, class, reasons, millis, usage } => {
+        Line::Failed { task, attempt, class, reasons, millis, usage } => {
             let mut facts =
                 vec![format!("attempt {attempt}"), numbers::millis(*millis), said(class)];
             facts.extend(numbers::used(usage.as_ref()));
             format!("{} failed ({}): {}", id(task), facts.join(", "), all(reasons))
         }
-        RunEvent::SetAside { task, attempt, reasons } => {
+        Line::SetAside { task, attempt, reasons } => {
             format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons))
         }
-        RunEvent::Waits { task, attempt, question, kept } => {
+        Line::Waits { task, attempt, question, kept } => {
             let kept = kept.as_ref().map(|at| format!("; its work is kept: {}", said(at)));
             let kept = kept.unwrap_or_default();
             format!("{} waits (attempt {attempt}): {}{kept}", id(task), said(question))
         }
-        RunEvent::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
-        RunEvent::Waiting { agent, why, millis } => {
+        Line::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
+        Line::Waiting { agent, why, millis } => {
             format!("waiting for {}, {}: {}", said(agent), numbers::millis(*millis), said(why))
         }
-        RunEvent::AgentChanged { from, to, why } => {
+        Line::AgentChanged { from, to, why } => {
             format!("agent changed from {} to {}: {}", said(from), said(to), said(why))
         }
-        RunEvent::Warning { text } => format!("warning: {}", said(text)),
-        RunEvent::RunEnded { outcome, done, total, millis } => {
+        Line::Warning { text } => format!("warning: {}", said(text)),
+        Line::RunEnded { outcome, done, total, millis } => {
             let outcome = said(&outcome.to_string());
             format!(
                 "run ended: {outcome}, {done} of {total} tasks done, {}",
@@ -149,9 +148,9 @@ mod tests {
 
     use super::*;
 
-    fn told(events: &[RunEvent]) -> String {
+    fn told(events: &[Line]) -> String {
         let mut plain = Plain(Vec::new());
-        events.iter().for_each(|event| plain.event(Timestamp::default(), event));
+        events.iter().for_each(|event| plain.line(Stamp::default(), event));
         String::from_utf8(plain.0).unwrap()
     }
 
@@ -160,30 +159,26 @@ mod tests {
         let task = || TaskKey { id: "1.2".into(), title: "Add the parser".into() };
         let usage = Some(Usage { tokens: 48_211, cost: Some(0.314) });
         let events = [
-            RunEvent::RunStarted {
+            Line::RunStarted {
                 spec: "calculator".into(),
                 total: 12,
                 done: 1,
                 agents: vec!["claude".into(), "codex".into()],
                 jobs: 2,
             },
-            RunEvent::GroupStarted {
+            Line::GroupStarted {
                 tasks: vec![task(), TaskKey { id: "1.3".into(), title: String::new() }],
             },
-            RunEvent::AttemptStarted {
+            Line::AttemptStarted {
                 task: task(),
                 attempt: 1,
                 agent: Some("claude".into()),
                 log: None,
             },
-            RunEvent::Agent { task: task(), sign: Sign::Text { text: "hm".into() } },
-            RunEvent::Agent { task: task(), sign: Sign::Retrying { why: "overloaded".into() } },
-            RunEvent::Checking {
-                task: task(),
-                command: Some("cargo test".into()),
-                integrated: false,
-            },
-            RunEvent::Failed {
+            Line::Agent { task: task(), sign: Sign::Text { text: "hm".into() } },
+            Line::Agent { task: task(), sign: Sign::Retrying { why: "overloaded".into() } },
+            Line::Checking { task: task(), command: Some("cargo test".into()), integrated: false },
+            Line::Failed {
                 task: task(),
                 attempt: 1,
                 class: "verify".into(),
@@ -191,20 +186,12 @@ mod tests {
                 millis: 34_000,
                 usage,
             },
-            RunEvent::SetAside {
-                task: task(),
-                attempt: 2,
-                reasons: vec!["conflict in a.rs".into()],
-            },
-            RunEvent::FixAdded { task: task(), fix: "1.2.1".into() },
-            RunEvent::Waiting { agent: "claude".into(), why: "limit".into(), millis: 3_600_000 },
-            RunEvent::AgentChanged {
-                from: "claude".into(),
-                to: "codex".into(),
-                why: "limit".into(),
-            },
-            RunEvent::Warning { text: "the branch has changed".into() },
-            RunEvent::Passed {
+            Line::SetAside { task: task(), attempt: 2, reasons: vec!["conflict in a.rs".into()] },
+            Line::FixAdded { task: task(), fix: "1.2.1".into() },
+            Line::Waiting { agent: "claude".into(), why: "limit".into(), millis: 3_600_000 },
+            Line::AgentChanged { from: "claude".into(), to: "codex".into(), why: "limit".into() },
+            Line::Warning { text: "the branch has changed".into() },
+            Line::Passed {
                 task: task(),
                 attempt: 3,
                 commit: Some("abc1234def".into()),
@@ -214,7 +201,7 @@ mod tests {
                 millis: 12_000,
                 usage,
             },
-            RunEvent::RunEnded {
+            Line::RunEnded {
                 outcome: Outcome::Blocked { why: "1.3 failed 5 times".into() },
                 done: 2,
                 total: 12,
@@ -243,8 +230,8 @@ mod tests {
         let evil = "\x1b[2J\u{202e}x\n\r\u{9b}1m ".repeat(10_000);
         let task = TaskKey { id: evil.clone(), title: evil.clone() };
         let text = told(&[
-            RunEvent::AttemptStarted { task, attempt: 1, agent: Some(evil.clone()), log: None },
-            RunEvent::Warning { text: evil },
+            Line::AttemptStarted { task, attempt: 1, agent: Some(evil.clone()), log: None },
+            Line::Warning { text: evil },
         ]);
         assert_eq!(text.lines().count(), 2);
         assert!(text.lines().all(|line| line.chars().count() < 500));

@@ -1,8 +1,10 @@
-//! The journal for a person: a line for each thing that happened.
+//! The story of a spec for a person: a line for each thing that happened.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use specum_core::journal::{Entry, Record};
+use specum_core::agent::Sign;
+use specum_core::event::{Event, Kind, Said};
+use specum_core::journal::Entry;
 use specum_core::plan_record::{Change, PlanEdit};
 use specum_core::tasks::TaskKey;
 
@@ -12,17 +14,19 @@ use super::{numbers, sanitize};
 /// On a narrower page a line has the time of day alone.
 const ROOM_FOR_DATE: usize = 60;
 
-/// The last of these records as a line, in the user's own time; `None` if it says
+/// The last of these events as a line, in the user's own time; `None` if it says
 /// nothing to a person.
-pub(crate) fn line(records: &[Record], layout: Layout) -> Option<String> {
-    let (record, earlier) = records.split_last()?;
-    let (text, tone) = match &record.entry {
-        Entry::Reported { task, .. } if others_work(earlier, task) => {
+pub(crate) fn line(events: &[Event], layout: Layout) -> Option<String> {
+    let (event, earlier) = events.split_last()?;
+    let (text, tone) = match &event.kind {
+        Kind::Said(Said { task, sign }) => (says(task, sign)?, Tone::Dim),
+        Kind::Recorded(Entry::Reported { task, .. }) if others_work(earlier, task) => {
             (format!("{} reported, waits for the others", id(task)), Tone::Normal)
         }
-        entry => told(entry)?,
+        Kind::Recorded(entry) => told(entry)?,
+        _ => return None,
     };
-    let time = Part::new(format!("{}  ", time(&record.at, layout)), Tone::Dim);
+    let time = Part::new(format!("{}  ", time(&event.at, layout)), Tone::Dim);
     Some(layout.row(&[time], &Part::new(text, tone), &[]))
 }
 
@@ -35,10 +39,10 @@ fn time(at: &str, layout: Layout) -> String {
 }
 
 /// Whether another task of the same round was begun and has not reported.
-fn others_work(earlier: &[Record], task: &TaskKey) -> bool {
+fn others_work(earlier: &[Event], task: &TaskKey) -> bool {
     let mut reported = vec![task];
-    for record in earlier.iter().rev() {
-        match &record.entry {
+    for entry in earlier.iter().rev().filter_map(Event::entry) {
+        match entry {
             Entry::Reported { task, .. } => reported.push(task),
             Entry::Opened { task, .. } if !reported.contains(&task) => return true,
             Entry::Passed { .. } | Entry::Failed { .. } | Entry::Started { .. } => return false,
@@ -46,6 +50,17 @@ fn others_work(earlier: &[Record], task: &TaskKey) -> bool {
         }
     }
     false
+}
+
+/// What an agent says or does, in words.
+fn says(task: &TaskKey, sign: &Sign) -> Option<String> {
+    match sign {
+        Sign::Text { text } => Some(said(text)).filter(|text| !text.is_empty()),
+        Sign::Tool { name } => Some(format!("uses {}", said(name))),
+        Sign::Retrying { why } => Some(format!("waits: {}", said(why))),
+        Sign::ToolEnded | Sign::Used(_) => None,
+    }
+    .map(|text| format!("{} │ {text}", id(task)))
 }
 
 /// What a record tells, in words.
@@ -140,8 +155,17 @@ fn told_of_run(entry: &Entry) -> Option<String> {
             let agents: Vec<String> = agents.iter().map(|name| said(name)).collect();
             format!("run started: agents {}", agents.join(", "))
         }
-        Entry::RunEnded { outcome, millis } => {
-            format!("run ended: {}{}", said(outcome), took(*millis))
+        Entry::GroupStarted { tasks } => {
+            let ids: Vec<String> = tasks.iter().map(id).collect();
+            format!("group started: {}", ids.join(", "))
+        }
+        Entry::Checking { task, command, .. } => {
+            let what = command.as_deref().map_or("no command".into(), said);
+            format!("{} checking: {what}", id(task))
+        }
+        Entry::Warning { text } => format!("warning: {}", said(text)),
+        Entry::RunEnded { outcome, millis, .. } => {
+            format!("run ended: {}{}", said(&outcome.to_string()), took(*millis))
         }
         Entry::Charged { task, agent, tokens, cost, estimated, millis, .. } => {
             let spent =

@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use specum_core::agent::{Sign, Usage};
-use specum_core::event::RunEvent;
 use specum_core::tasks::TaskKey;
 
 use super::layout::{Layout, Part, Tone, columns, fit};
+use super::lines::Line;
 use super::numbers;
 use super::sanitize;
 
@@ -73,23 +73,23 @@ struct Waiting {
 }
 
 impl View {
-    /// Takes an event in, and gives the lines that are to stay.
-    pub(super) fn take(&mut self, event: &RunEvent, now: Duration, layout: Layout) -> Vec<String> {
+    /// Takes a line in, and gives the lines of the screen that are to stay.
+    pub(super) fn take(&mut self, event: &Line, now: Duration, layout: Layout) -> Vec<String> {
         match event {
-            RunEvent::RunStarted { total, done, .. } => {
+            Line::RunStarted { total, done, .. } => {
                 (self.total, self.done, self.began) = (*total, *done, now);
             }
-            RunEvent::AttemptStarted { task, agent, .. } => {
+            Line::AttemptStarted { task, agent, .. } => {
                 self.stop_waiting(now);
                 self.remove(task);
                 self.running.push(Running::new(task, agent.as_deref(), now));
             }
-            RunEvent::Agent { task, sign } => {
+            Line::Agent { task, sign } => {
                 if let Some(running) = self.find(task) {
                     running.take(sign);
                 }
             }
-            RunEvent::Checking { task, command, integrated } => {
+            Line::Checking { task, command, integrated } => {
                 let what = command.as_deref().map_or("no command".into(), sanitize::one_line);
                 let where_ =
                     if *integrated { "checking on top of the others: " } else { "checking: " };
@@ -97,18 +97,18 @@ impl View {
                     running.doing = Some((format!("{where_}{what}"), Tone::Normal));
                 }
             }
-            RunEvent::Passed { task, usage, .. } => {
+            Line::Passed { task, usage, .. } => {
                 self.end(task, usage.as_ref());
                 self.done += 1;
                 self.passed += 1;
             }
-            RunEvent::Failed { task, usage, .. } => self.end(task, usage.as_ref()),
-            RunEvent::SetAside { task, .. } | RunEvent::Waits { task, .. } => {
+            Line::Failed { task, usage, .. } => self.end(task, usage.as_ref()),
+            Line::SetAside { task, .. } | Line::Waits { task, .. } => {
                 self.end(task, None);
             }
             // The new task is one more to be done.
-            RunEvent::FixAdded { .. } => self.total += 1,
-            RunEvent::Waiting { agent, why, millis } => {
+            Line::FixAdded { .. } => self.total += 1,
+            Line::Waiting { agent, why, millis } => {
                 self.stop_waiting(now);
                 self.waiting = Some(Waiting {
                     agent: sanitize::one_line(agent),
@@ -117,10 +117,8 @@ impl View {
                     until: now.saturating_add(Duration::from_millis(*millis)),
                 });
             }
-            RunEvent::AgentChanged { .. } => self.stop_waiting(now),
-            RunEvent::GroupStarted { .. }
-            | RunEvent::Warning { .. }
-            | RunEvent::RunEnded { .. } => {}
+            Line::AgentChanged { .. } => self.stop_waiting(now),
+            Line::GroupStarted { .. } | Line::Warning { .. } | Line::RunEnded { .. } => {}
         }
         lasting(event, layout)
     }
@@ -278,16 +276,16 @@ fn plus(one: Usage, two: Usage) -> Usage {
 }
 
 /// The lines of an event that stay on the screen.
-fn lasting(event: &RunEvent, layout: Layout) -> Vec<String> {
+fn lasting(event: &Line, layout: Layout) -> Vec<String> {
     match event {
-        RunEvent::RunStarted { spec, total, done, agents, jobs } => {
+        Line::RunStarted { spec, total, done, agents, jobs } => {
             let mut facts = vec![Part::new(format!("{done} of {total} done"), Tone::Normal)];
             let agents: Vec<String> = agents.iter().map(|name| sanitize::one_line(name)).collect();
             facts.push(Part::new(agents.join(", "), Tone::Dim));
             facts.extend((*jobs > 1).then(|| Part::new(format!("{jobs} at once"), Tone::Dim)));
             vec![layout.row(&[], &Part::new(sanitize::one_line(spec), Tone::Strong), &facts)]
         }
-        RunEvent::Passed { task, attempt, commit, unverified, millis, usage, .. } => {
+        Line::Passed { task, attempt, commit, unverified, millis, usage, .. } => {
             let mut facts = Vec::new();
             facts.extend(unverified.then(|| Part::new("unverified", Tone::Wary)));
             facts
@@ -298,14 +296,14 @@ fn lasting(event: &RunEvent, layout: Layout) -> Vec<String> {
             facts.extend(usage.map(usage_facts).unwrap_or_default());
             vec![title_row(layout, ("✓", Tone::Good), task, &facts)]
         }
-        RunEvent::Failed { task, attempt, reasons, millis, usage, .. } => {
+        Line::Failed { task, attempt, reasons, millis, usage, .. } => {
             let mut facts = vec![Part::new(format!("attempt {attempt}"), Tone::Dim)];
             facts.push(Part::new(numbers::millis(*millis), Tone::Dim));
             facts.extend(usage.map(usage_facts).unwrap_or_default());
             let row = title_row(layout, ("✗", Tone::Bad), task, &facts);
             [row].into_iter().chain(reason_lines(layout, reasons)).collect()
         }
-        RunEvent::SetAside { task, attempt, reasons } => {
+        Line::SetAside { task, attempt, reasons } => {
             let mut facts = vec![Part::new("set aside", Tone::Wary)];
             facts.push(Part::new("runs again alone", Tone::Dim));
             facts
@@ -313,32 +311,32 @@ fn lasting(event: &RunEvent, layout: Layout) -> Vec<String> {
             let row = title_row(layout, ("↻", Tone::Wary), task, &facts);
             [row].into_iter().chain(reason_lines(layout, reasons)).collect()
         }
-        RunEvent::Waits { task, question, kept, .. } => {
+        Line::Waits { task, question, kept, .. } => {
             let facts = [Part::new("waits for you", Tone::Wary)];
             let row = title_row(layout, ("?", Tone::Wary), task, &facts);
             let kept = kept.as_ref().map(|at| format!("its work is kept: {at}"));
             let reasons: Vec<String> = [question.clone()].into_iter().chain(kept).collect();
             [row].into_iter().chain(reason_lines(layout, &reasons)).collect()
         }
-        RunEvent::FixAdded { task, fix } => {
+        Line::FixAdded { task, fix } => {
             let head = Part::new(format!("+ {} ", sanitize::one_line(fix)), Tone::Wary);
             let body = format!("is to fix {}", sanitize::one_line(&task.id));
             vec![layout.row(&[head], &Part::new(body, Tone::Normal), &[])]
         }
-        RunEvent::AgentChanged { from, to, why } => {
+        Line::AgentChanged { from, to, why } => {
             let (from, to) = (sanitize::one_line(from), sanitize::one_line(to));
             let head = Part::new(format!("→ {to} takes over from {from}: "), Tone::Wary);
             vec![layout.row(&[head], &Part::new(sanitize::one_line(why), Tone::Normal), &[])]
         }
-        RunEvent::Warning { text } => {
+        Line::Warning { text } => {
             layout.wrapped(0, &format!("! {}", sanitize::one_line(text)), Tone::Wary)
         }
-        RunEvent::GroupStarted { .. }
-        | RunEvent::AttemptStarted { .. }
-        | RunEvent::Agent { .. }
-        | RunEvent::Checking { .. }
-        | RunEvent::Waiting { .. }
-        | RunEvent::RunEnded { .. } => Vec::new(),
+        Line::GroupStarted { .. }
+        | Line::AttemptStarted { .. }
+        | Line::Agent { .. }
+        | Line::Checking { .. }
+        | Line::Waiting { .. }
+        | Line::RunEnded { .. } => Vec::new(),
     }
 }
 

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use serde_json::{Value, json};
 use specum::report::json::event_line;
+use specum::report::lines::{Line, Stamp};
 use specum_core::agent::{Sign, Trouble, Usage};
-use specum_core::event::{Outcome, RunEvent};
+use specum_core::event::{Outcome, RunId};
 use specum_core::plan;
 use specum_core::state::State;
 use specum_core::summary::Summary;
@@ -284,22 +285,22 @@ fn the_page_of_json_answers_is_what_the_schemas_say() {
 }
 
 /// An event of every kind, with everything in it that can be.
-fn every_event() -> Vec<RunEvent> {
+fn every_event() -> Vec<Line> {
     let task = || TaskKey { id: "1.2".into(), title: "Add the parser".into() };
-    let agent = |sign| RunEvent::Agent { task: task(), sign };
+    let agent = |sign| Line::Agent { task: task(), sign };
     let usage = Some(Usage { tokens: 48_211, cost: Some(0.31) });
     vec![
-        RunEvent::RunStarted {
+        Line::RunStarted {
             spec: "calculator".into(),
             total: 12,
             done: 1,
             agents: vec!["claude".into(), "codex".into()],
             jobs: 2,
         },
-        RunEvent::GroupStarted {
+        Line::GroupStarted {
             tasks: vec![task(), TaskKey { id: "1.3".into(), title: "Write the printer".into() }],
         },
-        RunEvent::AttemptStarted {
+        Line::AttemptStarted {
             task: task(),
             attempt: 1,
             agent: Some("claude".into()),
@@ -312,12 +313,12 @@ fn every_event() -> Vec<RunEvent> {
         agent(Sign::ToolEnded),
         agent(Sign::Used(Usage { tokens: 20_100, cost: Some(0.12) })),
         agent(Sign::Retrying { why: "overloaded".into() }),
-        RunEvent::Checking {
+        Line::Checking {
             task: task(),
             command: Some("cargo test -p parser".into()),
             integrated: false,
         },
-        RunEvent::Passed {
+        Line::Passed {
             task: task(),
             attempt: 2,
             commit: Some("8c1f0d2b7a9e4c55d0e3b1a2f4c6d8e0a1b2c3d4".into()),
@@ -327,7 +328,7 @@ fn every_event() -> Vec<RunEvent> {
             millis: 95_000,
             usage,
         },
-        RunEvent::Failed {
+        Line::Failed {
             task: task(),
             attempt: 1,
             class: "verify".into(),
@@ -335,12 +336,12 @@ fn every_event() -> Vec<RunEvent> {
             millis: 34_000,
             usage,
         },
-        RunEvent::SetAside {
+        Line::SetAside {
             task: task(),
             attempt: 1,
             reasons: vec!["Cargo.toml was changed by 1.3 too".into()],
         },
-        RunEvent::Waits {
+        Line::Waits {
             task: task(),
             attempt: 1,
             question: "the check of 1.2 was changed while 1.1 was being worked on: `a` → `b`; \
@@ -348,19 +349,19 @@ fn every_event() -> Vec<RunEvent> {
                 .into(),
             kept: Some("refs/specum/demo/kept/1.2-1".into()),
         },
-        RunEvent::FixAdded { task: task(), fix: "1.2.1".into() },
-        RunEvent::Waiting {
+        Line::FixAdded { task: task(), fix: "1.2.1".into() },
+        Line::Waiting {
             agent: "claude".into(),
             why: "5-hour limit reached".into(),
             millis: 3_600_000,
         },
-        RunEvent::AgentChanged {
+        Line::AgentChanged {
             from: "claude".into(),
             to: "codex".into(),
             why: "5-hour limit reached".into(),
         },
-        RunEvent::Warning { text: "1.4 has no Verify command".into() },
-        RunEvent::RunEnded {
+        Line::Warning { text: "1.4 has no Verify command".into() },
+        Line::RunEnded {
             outcome: Outcome::Blocked { why: "1.2 failed 5 times".into() },
             done: 4,
             total: 12,
@@ -371,28 +372,28 @@ fn every_event() -> Vec<RunEvent> {
 
 /// The heading an event is documented under. Whoever adds an event is sent here
 /// by the compiler, and adds it to `every_event` and to the page.
-fn heading(event: &RunEvent) -> &'static str {
+fn heading(event: &Line) -> &'static str {
     match event {
-        RunEvent::RunStarted { .. } => "run-started",
-        RunEvent::GroupStarted { .. } => "group-started",
-        RunEvent::AttemptStarted { .. } => "attempt-started",
-        RunEvent::Agent { sign, .. } => match sign {
+        Line::RunStarted { .. } => "run-started",
+        Line::GroupStarted { .. } => "group-started",
+        Line::AttemptStarted { .. } => "attempt-started",
+        Line::Agent { sign, .. } => match sign {
             Sign::Text { .. } => "agent: text",
             Sign::Tool { .. } => "agent: tool",
             Sign::ToolEnded => "agent: toolEnded",
             Sign::Used(_) => "agent: used",
             Sign::Retrying { .. } => "agent: retrying",
         },
-        RunEvent::Checking { .. } => "checking",
-        RunEvent::Passed { .. } => "passed",
-        RunEvent::Failed { .. } => "failed",
-        RunEvent::SetAside { .. } => "set-aside",
-        RunEvent::Waits { .. } => "waits",
-        RunEvent::FixAdded { .. } => "fix-added",
-        RunEvent::Waiting { .. } => "waiting",
-        RunEvent::AgentChanged { .. } => "agent-changed",
-        RunEvent::Warning { .. } => "warning",
-        RunEvent::RunEnded { .. } => "run-ended",
+        Line::Checking { .. } => "checking",
+        Line::Passed { .. } => "passed",
+        Line::Failed { .. } => "failed",
+        Line::SetAside { .. } => "set-aside",
+        Line::Waits { .. } => "waits",
+        Line::FixAdded { .. } => "fix-added",
+        Line::Waiting { .. } => "waiting",
+        Line::AgentChanged { .. } => "agent-changed",
+        Line::Warning { .. } => "warning",
+        Line::RunEnded { .. } => "run-ended",
     }
 }
 
@@ -471,12 +472,16 @@ fn every_event_of_a_run_is_documented_with_all_its_fields_and_a_real_line() {
     const PAGE: &str = "docs/run-events.md";
     let written = document(PAGE);
     let mut page = written.clone();
-    for event in every_event() {
-        let example = event_line("2026-01-01T02:03:04.567Z", &event);
+    let run = RunId::new(1_767_233_000_000_000, 4711, 0);
+    for (seq, event) in (41..).zip(every_event()) {
+        let is_recorded = !matches!(event, Line::Agent { .. });
+        let (at, seq) = ("2026-01-01T02:03:04.567Z", is_recorded.then_some(seq));
+        let example = event_line(Stamp { at, seq, run: Some(&run) }, &event);
         page = with_example(&page, heading(&event), &example);
         let line: Value = serde_json::from_str(&example).unwrap();
-        for field in line.as_object().unwrap().keys().filter(|key| *key != "at" && *key != "event")
-        {
+        let common = ["at", "seq", "run", "event"];
+        let fields = line.as_object().unwrap().keys();
+        for field in fields.filter(|field| !common.contains(&field.as_str())) {
             let told = section(&page, heading(&event)).contains(&format!("| `{field}` |"));
             assert!(told, "`{field}` of {} is not documented", heading(&event));
         }

@@ -16,6 +16,9 @@ mod elsewhere;
 /// Ended by others.
 mod ended;
 
+/// Seen from other terminals.
+mod follow;
+
 /// What keeps git from working, and what git is told.
 mod ground;
 

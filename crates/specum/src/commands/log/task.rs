@@ -7,7 +7,7 @@ use std::thread;
 
 use specum_core::summary::{Attempt, AttemptResult, TaskSummary};
 
-use super::{Args, Failure, LOOK, end, print, print_report, show};
+use super::{Args, Failure, LOOK, end, print, print_report, show_record};
 use crate::report::layout::{Part, Tone, fit};
 use crate::report::sanitize::{self, Sanitizer};
 use crate::report::{Layout, numbers, summary};
@@ -35,14 +35,13 @@ pub(super) fn run(args: &Args, log: &mut Log, named: &str) -> Result<(), Failure
 }
 
 fn as_json(args: &Args, log: &mut Log, id: &str) -> Result<(), Failure> {
-    let layout = Layout::of_stdout();
     let mut told = 0;
     loop {
         let over = log.is_over();
         log.read_on()?;
         for record in log.story().skip(told) {
             if record.entry.task().is_some_and(|task| task.id == id) {
-                show(std::slice::from_ref(record), true, layout)?;
+                show_record(record)?;
             }
         }
         told = log.length();

@@ -25,9 +25,9 @@ impl Screen {
         Screen { term, millis, live }
     }
 
-    fn after(&mut self, seconds: u64, events: &[RunEvent]) {
+    fn after(&mut self, seconds: u64, events: &[Line]) {
         self.millis.fetch_add(seconds * 1_000, Ordering::Relaxed);
-        events.iter().for_each(|event| self.live.event(Timestamp::default(), event));
+        events.iter().for_each(|event| self.live.line(Stamp::default(), event));
         self.live.tick();
     }
 
@@ -40,18 +40,18 @@ fn task(id: &str, title: &str) -> TaskKey {
     TaskKey { id: id.into(), title: title.into() }
 }
 
-fn begins(id: &str, title: &str) -> RunEvent {
+fn begins(id: &str, title: &str) -> Line {
     let agent = Some("claude".into());
-    RunEvent::AttemptStarted { task: task(id, title), attempt: 1, agent, log: None }
+    Line::AttemptStarted { task: task(id, title), attempt: 1, agent, log: None }
 }
 
-fn says(id: &str, sign: Sign) -> RunEvent {
-    RunEvent::Agent { task: task(id, ""), sign }
+fn says(id: &str, sign: Sign) -> Line {
+    Line::Agent { task: task(id, ""), sign }
 }
 
-fn run_starts(total: usize) -> RunEvent {
+fn run_starts(total: usize) -> Line {
     let agents = vec!["claude".into(), "codex".into()];
-    RunEvent::RunStarted { spec: "calculator".into(), total, done: 1, agents, jobs: 3 }
+    Line::RunStarted { spec: "calculator".into(), total, done: 1, agents, jobs: 3 }
 }
 
 /// A run in the middle of its work.
@@ -65,7 +65,7 @@ fn at_work(columns: u16) -> Screen {
     screen.after(
         95,
         &[
-            RunEvent::Passed {
+            Line::Passed {
                 task: task("1.2", "Add the parser"),
                 attempt: 2,
                 commit: Some("abc1234def".into()),
@@ -75,7 +75,7 @@ fn at_work(columns: u16) -> Screen {
                 millis: 95_000,
                 usage,
             },
-            RunEvent::Failed {
+            Line::Failed {
                 task: task("1.3", "Write the printer"),
                 attempt: 1,
                 class: "verify".into(),
@@ -86,7 +86,7 @@ fn at_work(columns: u16) -> Screen {
                 millis: 94_000,
                 usage,
             },
-            RunEvent::SetAside {
+            Line::SetAside {
                 task: task("1.4", "Describe both in the manual"),
                 attempt: 1,
                 reasons: vec!["README.md was changed by 1.2 too".into()],
@@ -138,7 +138,7 @@ fn on_forty_columns_nothing_wraps() {
 #[test]
 fn a_wait_is_counted_down_and_is_no_part_of_the_estimate() {
     let mut screen = at_work(80);
-    let wait = RunEvent::Waiting {
+    let wait = Line::Waiting {
         agent: "claude".into(),
         why: "5-hour limit reached".into(),
         millis: 3_600_000,
@@ -155,20 +155,20 @@ fn a_wait_is_counted_down_and_is_no_part_of_the_estimate() {
 #[test]
 fn when_the_run_ends_only_what_has_ended_stays() {
     let mut screen = at_work(80);
-    let end = RunEvent::RunEnded { outcome: Outcome::Interrupted, done: 2, total: 12, millis: 1 };
+    let end = Line::RunEnded { outcome: Outcome::Interrupted, done: 2, total: 12, millis: 1 };
     screen.after(1, &[end]);
     let shown = screen.shows();
     assert!(shown.contains("✓ 1.2") && shown.contains("✗ 1.3"), "{shown}");
     assert!(!shown.contains("━") && !shown.contains("cargo test --workspace"), "{shown}");
     let summary = Summary { total: 12, done: 2, ..Summary::default() };
-    screen.live.summary(Timestamp::default(), "calculator", &summary);
+    screen.live.summary("", "calculator", &summary);
     assert!(screen.shows().ends_with("`specum implement` starts it"), "{}", screen.shows());
 }
 
 #[test]
 fn a_small_window_shows_as_many_tasks_as_it_has_room_for() {
     let mut screen = Screen::new(6, 80, false);
-    let begin: Vec<RunEvent> = (1..=9).map(|n| begins(&format!("1.{n}"), "A task")).collect();
+    let begin: Vec<Line> = (1..=9).map(|n| begins(&format!("1.{n}"), "A task")).collect();
     screen.after(0, &[run_starts(12)]);
     screen.after(1, &begin);
     let shown = screen.shows();
@@ -195,21 +195,15 @@ fn nothing_that_an_agent_or_a_title_says_is_obeyed() {
         0,
         &[
             run_starts(3),
-            RunEvent::Warning { text: evil.into() },
-            RunEvent::AttemptStarted {
-                task: key(),
-                attempt: 1,
-                agent: Some(evil.into()),
-                log: None,
-            },
-            RunEvent::Agent { task: key(), sign: Sign::Tool { name: evil.repeat(100_000) } },
+            Line::Warning { text: evil.into() },
+            Line::AttemptStarted { task: key(), attempt: 1, agent: Some(evil.into()), log: None },
+            Line::Agent { task: key(), sign: Sign::Tool { name: evil.repeat(100_000) } },
         ],
     );
     let reasons = vec![evil.repeat(1_000)];
     let class = evil.to_owned();
-    let failed =
-        RunEvent::Failed { task: key(), attempt: 1, class, reasons, millis: 1, usage: None };
-    let start = RunEvent::AttemptStarted { task: key(), attempt: 2, agent: None, log: None };
+    let failed = Line::Failed { task: key(), attempt: 1, class, reasons, millis: 1, usage: None };
+    let start = Line::AttemptStarted { task: key(), attempt: 2, agent: None, log: None };
     screen.after(1, &[failed, start]);
     insta::assert_snapshot!(screen.shows(), @r#"
     calculator  1 of 3 done  claude, codex  3 at once

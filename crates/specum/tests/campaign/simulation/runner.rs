@@ -71,7 +71,8 @@ impl World {
         self.put_away()?;
         let team = if self.fair { TEAMS[0] } else { self.chance.one_of(&TEAMS) };
         let agents: Vec<String> = team.iter().map(|&name| name.to_owned()).collect();
-        self.record(Entry::RunStarted { agents: agents.clone() })?;
+        let (spec, total, done, jobs) = ("simulated".to_owned(), 0, 0, 1);
+        self.record(Entry::RunStarted { spec, total, done, agents: agents.clone(), jobs })?;
         self.runner = Some(Runner {
             run: Agents::new(agents, PATIENCE),
             team,
@@ -223,6 +224,7 @@ impl World {
             agent: name.into(),
             beside,
             isolated: false,
+            log: None,
         });
         if took_effect(&written) {
             self.truth.tasks.at_work.insert(soul_of(&key));
@@ -450,7 +452,7 @@ impl World {
         }
         self.put_away()?;
         self.lock()?;
-        let entry = Entry::RunEnded { outcome: outcome.to_string(), millis: now };
+        let entry = Entry::RunEnded { outcome: outcome.clone(), done: 0, total: 0, millis: now };
         let mine = self.state().filter(|state| {
             matches!(&state.owner, Some(Owner::Runner { process }) if *process == runner.process)
         });

@@ -477,9 +477,12 @@ impl World {
                 millis: 1,
                 isolated: None,
             },
-            AttemptResult::SetAside => Entry::SetAside { task, attempt, reasons, output },
+            AttemptResult::SetAside => {
+                Entry::SetAside { task, attempt, reasons, unticked: Vec::new(), output }
+            }
             AttemptResult::Waits => {
-                Entry::Waits { task, attempt, reasons, output, changed: Vec::new() }
+                let (unticked, changed) = (Vec::new(), Vec::new());
+                Entry::Waits { task, attempt, reasons, unticked, output, changed }
             }
             AttemptResult::Failed | AttemptResult::Open => Entry::Failed {
                 task,
@@ -487,6 +490,7 @@ impl World {
                 changed,
                 reasons,
                 class: verdict.class().to_owned(),
+                fixes: Vec::new(),
                 unticked: Vec::new(),
                 output,
                 millis: 1,

@@ -1,0 +1,537 @@
+//! What the lines of a report say, put together from the events of a spec.
+//!
+//! The journal tells one thing in one record, and a person wants to read it in one
+//! line: that an attempt has passed stands in one record, its commit in the next, and
+//! what it cost in one before. [`Lines`] holds back what is not complete yet. Live
+//! view, plain lines and JSON are all made of these.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use specum_core::agent::{Sign, Usage};
+use specum_core::event::{Event, Kind, Outcome, RunId, Said};
+use specum_core::journal::Entry;
+use specum_core::tasks::TaskKey;
+use specum_engine::attempt;
+
+/// Where a line comes from.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Stamp<'a> {
+    /// When it happened, in RFC 3339.
+    pub at: &'a str,
+    /// The number of the record that completed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The run that did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<&'a RunId>,
+}
+
+impl<'a> Stamp<'a> {
+    /// Where the lines of an event come from.
+    pub fn of(event: &'a Event) -> Stamp<'a> {
+        Stamp { at: &event.at, seq: event.seq, run: event.run.as_ref() }
+    }
+}
+
+/// What one line of a report says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Line {
+    /// The run has begun.
+    RunStarted {
+        /// The spec.
+        spec: String,
+        /// How many tasks there are.
+        total: usize,
+        /// How many of them are done already.
+        done: usize,
+        /// The agents, in the order in which they are asked.
+        agents: Vec<String>,
+        /// How many tasks may run at once.
+        jobs: usize,
+    },
+    /// Several tasks begin at once, each in a worktree of its own.
+    GroupStarted {
+        /// The tasks.
+        tasks: Vec<TaskKey>,
+    },
+    /// An agent works a task.
+    AttemptStarted {
+        /// The task.
+        task: TaskKey,
+        /// From 1.
+        attempt: u64,
+        /// Who works; `None` if specum runs the check alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// Its log file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        log: Option<String>,
+    },
+    /// A sign of life of a running agent.
+    Agent {
+        /// The task.
+        task: TaskKey,
+        /// What it does.
+        #[serde(flatten)]
+        sign: Sign,
+    },
+    /// The agent has ended, the check runs.
+    Checking {
+        /// The task.
+        task: TaskKey,
+        /// What is run, in one text; `None` if nothing is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        /// Whether the work of a group's task is tried on top of the others'.
+        integrated: bool,
+    },
+    /// An attempt has passed: ticked and, where there is a repository,
+    /// committed.
+    Passed {
+        /// The task.
+        task: TaskKey,
+        /// From 1.
+        attempt: u64,
+        /// The commit.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        /// Whether nothing could be run to prove it.
+        unverified: bool,
+        /// Files changed that the task does not name.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        outside: Vec<String>,
+        /// Files changed that its check runs, or that were tests before.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        proofs: Vec<String>,
+        /// How long it took.
+        millis: u64,
+        /// What the agent used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// An attempt has failed.
+    Failed {
+        /// The task.
+        task: TaskKey,
+        /// From 1.
+        attempt: u64,
+        /// The class of the failure: `verify`, `no-signal`, `contradiction`,
+        /// `checkmark`, `uncommitted` or what went wrong with the agent.
+        class: String,
+        /// Every reason.
+        reasons: Vec<String>,
+        /// How long it took.
+        millis: u64,
+        /// What the agent used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// The work of a group's task does not fit on top of the others': it runs
+    /// again, alone. No failed attempt.
+    SetAside {
+        /// The task.
+        task: TaskKey,
+        /// From 1.
+        attempt: u64,
+        /// What does not fit.
+        reasons: Vec<String>,
+    },
+    /// An attempt has neither passed nor failed: its task was removed, or its
+    /// check was changed, and a person is asked. Its work is kept.
+    Waits {
+        /// The task.
+        task: TaskKey,
+        /// From 1.
+        attempt: u64,
+        /// What a person is asked.
+        question: String,
+        /// The reference that holds the work, if there is any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept: Option<String>,
+    },
+    /// A task has used its attempts and was given a fix task.
+    FixAdded {
+        /// The task that keeps failing.
+        task: TaskKey,
+        /// The id of the new task.
+        fix: String,
+    },
+    /// No agent is available; the run waits.
+    Waiting {
+        /// The agent that is waited for.
+        agent: String,
+        /// Why.
+        why: String,
+        /// How long.
+        millis: u64,
+    },
+    /// Another agent takes over.
+    AgentChanged {
+        /// Who worked.
+        from: String,
+        /// Who works from now on.
+        to: String,
+        /// Why.
+        why: String,
+    },
+    /// Something a person should know.
+    Warning {
+        /// What.
+        text: String,
+    },
+    /// The run has ended.
+    RunEnded {
+        /// How.
+        #[serde(flatten)]
+        outcome: Outcome,
+        /// Tasks that are done.
+        done: usize,
+        /// Tasks in all.
+        total: usize,
+        /// How long it took.
+        millis: u64,
+    },
+}
+
+/// Puts lines together.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// What is known of the attempts that have no verdict yet, by id; by the task's
+    /// where a record of an older version names none.
+    attempts: HashMap<String, Progress>,
+    /// Attempts that wait for a person and whose work is being kept.
+    waiting: Vec<(String, Line)>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// Whether an agent was started.
+    is_launched: bool,
+    /// What the last one used.
+    usage: Option<Usage>,
+    /// The verdict, until its commit is made.
+    passed: Option<Line>,
+}
+
+impl Lines {
+    /// The lines that an event completes.
+    pub fn take(&mut self, event: &Event) -> Vec<Line> {
+        let entry = match &event.kind {
+            Kind::Said(Said { task, sign }) => {
+                return vec![Line::Agent { task: task.clone(), sign: sign.clone() }];
+            }
+            Kind::Recorded(entry) => entry,
+            _ => return Vec::new(),
+        };
+        let id = event.attempt.as_ref().map(|id| id.as_str().to_owned());
+        let id = id.or_else(|| entry.task().map(|task| task.id.clone())).unwrap_or_default();
+        let mut lines = self.overdue(entry, &id);
+        lines.extend(self.of_record(entry, &id).into_iter().flatten());
+        lines
+    }
+
+    /// Those whose work was not kept after all, once something else has begun.
+    fn overdue(&mut self, entry: &Entry, id: &str) -> Vec<Line> {
+        let goes_on = matches!(
+            entry,
+            Entry::Opened { .. }
+                | Entry::Paused { .. }
+                | Entry::Cancelled
+                | Entry::Completed { .. }
+                | Entry::RunStarted { .. }
+                | Entry::RunEnded { .. }
+        );
+        let is_kept = matches!(entry, Entry::Kept { .. } | Entry::TakenOut { .. });
+        let is_over = |other: &str| goes_on || (other == id && !is_kept);
+        if entry == &Entry::Done || !self.waiting.iter().any(|(other, _)| is_over(other)) {
+            return Vec::new();
+        }
+        let (over, waiting) =
+            self.waiting.drain(..).partition::<Vec<_>, _>(|(other, _)| is_over(other));
+        self.waiting = waiting;
+        over.into_iter().map(|(_, line)| line).collect()
+    }
+
+    fn of_record(&mut self, entry: &Entry, id: &str) -> Option<Vec<Line>> {
+        let line = match entry {
+            Entry::RunStarted { spec, total, done, agents, jobs } => {
+                self.attempts.values_mut().for_each(|attempt| attempt.is_launched = false);
+                let (spec, agents) = (spec.clone(), agents.clone());
+                Line::RunStarted { spec, total: *total, done: *done, agents, jobs: *jobs }
+            }
+            Entry::GroupStarted { tasks } => Line::GroupStarted { tasks: tasks.clone() },
+            Entry::Launched { task, attempt, agent, log, .. } => {
+                let known = self.attempts.entry(id.to_owned()).or_default();
+                (known.is_launched, known.usage) = (true, None);
+                let (task, agent) = (task.clone(), Some(agent.clone()));
+                Line::AttemptStarted { task, attempt: *attempt, agent, log: log.clone() }
+            }
+            Entry::Checking { task, attempt, command, integrated } => {
+                return Some(self.checking(id, task, *attempt, command.as_ref(), *integrated));
+            }
+            Entry::Passed { .. } | Entry::Failed { .. } | Entry::SetAside { .. } => {
+                return Some(self.verdict(entry, id));
+            }
+            Entry::Waits { task, attempt, reasons, unticked, changed, .. } => {
+                self.attempts.remove(id);
+                let (task, question, kept) = (task.clone(), reasons.join("; "), None);
+                let waits = Line::Waits { task, attempt: *attempt, question, kept };
+                let mut lines = warning(unticked);
+                // What it has changed is kept, and the next record says where.
+                match changed.is_empty() {
+                    true => lines.push(waits),
+                    false => self.waiting.push((id.to_owned(), waits)),
+                }
+                return Some(lines);
+            }
+            Entry::Kept { reference, .. } => {
+                let place = self.waiting.iter().position(|(other, _)| other == id)?;
+                let (_, mut line) = self.waiting.remove(place);
+                if let Line::Waits { kept, .. } = &mut line {
+                    *kept = Some(reference.clone());
+                }
+                line
+            }
+            Entry::Committed { commit, .. } => {
+                let mut line = self.attempts.remove(id)?.passed?;
+                if let Line::Passed { commit: made, .. } = &mut line {
+                    *made = (!commit.is_empty()).then(|| commit.clone());
+                }
+                line
+            }
+            Entry::Charged { tokens, cost, estimated, .. } => {
+                // What an agent did not say itself is no news.
+                let known = self.attempts.entry(id.to_owned()).or_default();
+                let said = tokens.filter(|tokens| !estimated && (*tokens > 0 || cost.is_some()));
+                known.usage = said.map(|tokens| Usage { tokens, cost: *cost });
+                return None;
+            }
+            Entry::Waited { agent, why, millis } => {
+                Line::Waiting { agent: agent.clone(), why: why.clone(), millis: *millis }
+            }
+            Entry::AgentChanged { from, to, why } => {
+                Line::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() }
+            }
+            Entry::Warning { text } => Line::Warning { text: text.clone() },
+            Entry::RunEnded { outcome, done, total, millis } => {
+                let (outcome, done, total) = (outcome.clone(), *done, *total);
+                Line::RunEnded { outcome, done, total, millis: *millis }
+            }
+            _ => return None,
+        };
+        Some(vec![line])
+    }
+
+    fn checking(
+        &mut self,
+        id: &str,
+        task: &TaskKey,
+        attempt: u64,
+        command: Option<&String>,
+        integrated: bool,
+    ) -> Vec<Line> {
+        let (task, command) = (task.clone(), command.cloned());
+        let known = self.attempts.entry(id.to_owned()).or_default();
+        let is_alone = !integrated && !known.is_launched;
+        let begins = is_alone.then(|| {
+            let task = task.clone();
+            Line::AttemptStarted { task, attempt, agent: None, log: None }
+        });
+        let check = Line::Checking { task, command, integrated };
+        begins.into_iter().chain([check]).collect()
+    }
+
+    /// The lines of a verdict, with what was found beside it in front.
+    fn verdict(&mut self, entry: &Entry, id: &str) -> Vec<Line> {
+        let usage = self.attempts.get(id).and_then(|known| known.usage);
+        let mut lines = Vec::new();
+        match entry {
+            Entry::Passed {
+                task,
+                attempt,
+                unverified,
+                to_commit,
+                outside,
+                proofs,
+                unticked,
+                millis,
+                ..
+            } => {
+                lines.extend(warning(unticked));
+                let passed = Line::Passed {
+                    task: task.clone(),
+                    attempt: *attempt,
+                    commit: None,
+                    unverified: *unverified,
+                    outside: outside.clone(),
+                    proofs: proofs.clone(),
+                    millis: *millis,
+                    usage,
+                };
+                if *to_commit {
+                    self.attempts.entry(id.to_owned()).or_default().passed = Some(passed);
+                    return lines;
+                }
+                lines.push(passed);
+            }
+            Entry::Failed { task, attempt, reasons, class, fixes, unticked, millis, .. } => {
+                if self.attempts.get(id).is_none_or(|known| known.passed.is_none()) {
+                    lines.extend(warning(unticked));
+                }
+                lines.push(Line::Failed {
+                    task: task.clone(),
+                    attempt: *attempt,
+                    class: class.clone(),
+                    reasons: reasons.clone(),
+                    millis: *millis,
+                    usage,
+                });
+                let added = |fix: &String| Line::FixAdded { task: task.clone(), fix: fix.clone() };
+                lines.extend(fixes.iter().map(added));
+            }
+            Entry::SetAside { task, attempt, reasons, unticked, .. } => {
+                lines.extend(warning(unticked));
+                let (task, reasons) = (task.clone(), reasons.clone());
+                lines.push(Line::SetAside { task, attempt: *attempt, reasons });
+            }
+            _ => {}
+        }
+        self.attempts.remove(id);
+        lines
+    }
+}
+
+/// Whether what a record tells is told in lines, its own or others'.
+pub fn are_made_of(entry: &Entry) -> bool {
+    matches!(
+        entry,
+        Entry::RunStarted { .. }
+            | Entry::GroupStarted { .. }
+            | Entry::Launched { .. }
+            | Entry::Checking { .. }
+            | Entry::Passed { .. }
+            | Entry::Failed { .. }
+            | Entry::SetAside { .. }
+            | Entry::Waits { .. }
+            | Entry::Committed { .. }
+            | Entry::Waited { .. }
+            | Entry::AgentChanged { .. }
+            | Entry::Warning { .. }
+            | Entry::RunEnded { .. }
+    )
+}
+
+/// What is said of boxes that were ticked without a verdict.
+fn warning(unticked: &[String]) -> Vec<Line> {
+    match unticked {
+        [] => Vec::new(),
+        some => vec![Line::Warning { text: attempt::told(some) }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The lines that come of these records, each with the record it comes with.
+    fn lines(records: &[Value]) -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut shown = Vec::new();
+        for (number, record) in records.iter().enumerate() {
+            let mut event = json!({"at": "", "id": "a"});
+            for (name, value) in record.as_object().unwrap() {
+                event[name] = value.clone();
+            }
+            if record["event"] != "run-started" && record["event"] != "run-ended" {
+                event["task"] = json!({"id": "1.1", "title": ""});
+            }
+            let event: Event = serde_json::from_value(event).unwrap();
+            for line in lines.take(&event) {
+                let line = serde_json::to_value(line).unwrap();
+                let what = ["commit", "usage", "kept", "agent", "fix", "text"];
+                let what = what.map(|name| line[name].clone()).into_iter().filter(|v| !v.is_null());
+                let what: Vec<String> = what.map(|value| value.to_string()).collect();
+                let name = line["event"].as_str().unwrap();
+                shown.push(format!("{number} {name} {}", what.join(" ")).trim().to_owned());
+            }
+        }
+        shown
+    }
+
+    fn launched() -> Value {
+        json!({"event": "launched", "attempt": 1, "agent": "claude"})
+    }
+
+    fn charged(tokens: u64) -> Value {
+        json!({"event": "charged", "attempt": 1, "agent": "claude", "tokens": tokens, "cost": 0.5, "millis": 1})
+    }
+
+    fn passed() -> Value {
+        json!({"event": "passed", "attempt": 1, "to_commit": true, "millis": 1, "unticked": ["1.2"]})
+    }
+
+    #[test]
+    fn a_pass_is_told_with_its_cost_once_it_is_committed() {
+        let checking = json!({"event": "checking", "attempt": 1});
+        let committed = json!({"event": "committed", "commit": "abc"});
+        let records =
+            [launched(), charged(3), launched(), charged(7), checking, passed(), committed];
+        assert_eq!(
+            lines(&records),
+            [
+                "0 attempt-started \"claude\"",
+                "2 attempt-started \"claude\"",
+                "4 checking",
+                "5 warning \"box 1.2 was ticked without a verdict and is open again\"",
+                "6 passed \"abc\" {\"cost\":0.5,\"tokens\":7}",
+            ]
+        );
+        let nothing = json!({"event": "committed", "commit": ""});
+        assert_eq!(lines(&[launched(), passed(), nothing])[2], "2 passed");
+        let without_git = json!({"event": "passed", "attempt": 1, "millis": 1});
+        assert_eq!(lines(&[without_git]), ["0 passed"]);
+    }
+
+    #[test]
+    fn a_pass_that_is_taken_back_is_a_failure_and_nothing_else() {
+        let failed = json!({"event": "failed", "attempt": 1, "reasons": [], "millis": 1,
+            "unticked": ["1.2"], "fixes": ["1.1.1"]});
+        assert_eq!(
+            lines(&[launched(), charged(7), passed(), failed])[2..],
+            ["3 failed {\"cost\":0.5,\"tokens\":7}", "3 fix-added \"1.1.1\""]
+        );
+    }
+
+    #[test]
+    fn what_no_agent_said_is_no_usage() {
+        let estimated = json!({"event": "charged", "attempt": 1, "agent": "claude", "tokens": 9,
+            "estimated": true, "millis": 1});
+        let failed = json!({"event": "failed", "attempt": 1, "reasons": [], "millis": 1});
+        assert_eq!(lines(&[launched(), estimated, failed])[1], "2 failed");
+    }
+
+    #[test]
+    fn a_check_without_an_agent_begins_its_attempt() {
+        let check =
+            |integrated| json!({"event": "checking", "attempt": 1, "integrated": integrated});
+        let started = json!({"event": "run-started", "agents": []});
+        assert_eq!(lines(&[check(false)]), ["0 attempt-started", "0 checking"]);
+        assert_eq!(lines(&[check(true)]), ["0 checking"]);
+        let again = lines(&[launched(), check(false), started, check(false)]);
+        assert_eq!(again[1..], ["1 checking", "2 run-started", "3 attempt-started", "3 checking"]);
+    }
+
+    #[test]
+    fn a_question_is_told_with_the_place_where_the_work_is_kept() {
+        let waits = |changed: &[&str]| json!({"event": "waits", "attempt": 1, "reasons": ["why"], "changed": changed});
+        let kept = json!({"event": "kept", "attempt": 1, "reference": "refs/a"});
+        let ended = json!({"event": "run-ended", "outcome": "waits", "why": "x", "millis": 1});
+        assert_eq!(lines(&[waits(&[])]), ["0 waits"]);
+        assert_eq!(lines(&[waits(&["a"]), kept]), ["1 waits \"refs/a\""]);
+        assert_eq!(lines(&[waits(&["a"]), ended]), ["1 waits", "1 run-ended"]);
+    }
+}
