@@ -343,9 +343,8 @@ impl Crew<'_> {
             Ok(None) => return ended,
             Ok(Some(_)) => {}
             Err(_) => {
-                if let Err(error) = self.keep_all(worktree, &work.attempt) {
+                if self.keep_all(worktree, &work.attempt).is_err() {
                     // What is kept nowhere stays where it is.
-                    drop(error);
                     return ended.map_err(|error| error.in_worktree(&worktree.git.root));
                 }
             }
