@@ -72,6 +72,7 @@ enum Item {
     Said(TaskKey, Vec<Sign>),
     LeftOut(u64),
     Summary(String, Box<Summary>),
+    Failure(String),
 }
 
 impl Outlet {
@@ -95,6 +96,12 @@ impl Outlet {
     /// The run has ended, and this is what became of the loop.
     pub fn summary(&self, spec: &str, summary: Summary) {
         self.0.lock().push(Item::Summary(spec.to_owned(), Box::new(summary)));
+        self.0.changed.notify_all();
+    }
+
+    /// The run has failed, and this line says so to a program.
+    pub fn failure(&self, line: String) {
+        self.0.lock().push(Item::Failure(line));
         self.0.changed.notify_all();
     }
 }
@@ -179,7 +186,7 @@ impl Item {
     fn length(&self) -> usize {
         match self {
             Item::Said(_, signs) => signs.len(),
-            Item::Event(_) | Item::LeftOut(_) | Item::Summary(..) => 1,
+            Item::Event(_) | Item::LeftOut(_) | Item::Summary(..) | Item::Failure(_) => 1,
         }
     }
 }
@@ -238,6 +245,7 @@ impl Shared {
             Item::Event(event) => reporter.event(at, &event),
             Item::LeftOut(count) => reporter.left_out(at, count),
             Item::Summary(spec, summary) => reporter.summary(at, &spec, &summary),
+            Item::Failure(line) => reporter.failure(&line),
             Item::Said(task, signs) => {
                 let mut signs = signs.into_iter();
                 let Some(sign) = signs.next() else { return };
