@@ -192,9 +192,9 @@ pub fn run() -> ExitCode {
             Exit::Failed.into()
         }
         Err(failure) => {
-            if wants_json(&matches) {
+            if wants_json(&matches) && !matches!(failure, Failure::Reported(_)) {
                 // The reader of a closed pipe misses nothing.
-                let _ = print(json::line(&FailureJson::of(&failure)).trim_end());
+                let _ = print(FailureJson::of(&failure).line().trim_end());
             }
             complain(&failure);
             sandbox_hint(&failure, &caller).iter().for_each(complain);
@@ -252,12 +252,16 @@ enum Failure {
     /// A host could not be changed.
     #[error("{0:#}")]
     Plugin(#[from] anyhow::Error),
+    /// A run failed, and its report says so on standard output.
+    #[error(transparent)]
+    Reported(Box<Failure>),
 }
 
 impl Failure {
     fn kind(&self) -> ErrorKind {
         match self {
             Failure::Op(error) => error.kind(),
+            Failure::Reported(failure) => failure.kind(),
             Failure::Output(_) | Failure::Plugin(_) => ErrorKind::Failed,
         }
     }
@@ -286,6 +290,10 @@ impl FailureJson {
         let kind = failure.kind();
         let (message, exit) = (failure.to_string(), Exit::from(kind).code());
         FailureJson { error: ErrorJson { kind, message, exit } }
+    }
+
+    fn line(&self) -> String {
+        json::line(self)
     }
 }
 

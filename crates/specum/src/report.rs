@@ -48,6 +48,10 @@ trait Reporter {
 
     /// The run has ended, and this is what became of the loop.
     fn summary(&mut self, at: &str, spec: &str, summary: &Summary);
+
+    /// The run has failed, and this says so to a program. A person reads it on
+    /// standard error.
+    fn failure(&mut self, _line: &str) {}
 }
 
 /// What is said where something is missing.

@@ -10,7 +10,7 @@ use specum_core::settings::{self, RunSettings};
 use specum_core::tasks::Task;
 use specum_core::verify::CheckTime;
 
-use super::{Answered, print, print_json};
+use super::{Answered, Failure, FailureJson, print, print_json};
 use crate::exit::Exit;
 use crate::report;
 use specum_engine::attempt::{AttemptError, Workspace};
@@ -164,9 +164,25 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     workspace.store.survive_power_cuts();
     workspace.store.write_as(runner::run_id());
     let outlet = report::to_stdout(args.json, &workspace.store).map_err(OpError::from)?;
-    let outcome = runner::run(&workspace, &options, &outlet);
+    work(&workspace, &options, &outlet, caller).map_err(|failure| match args.json {
+        // By the way of all the others: no reader holds up the end of a run.
+        true => {
+            outlet.failure(FailureJson::of(&failure).line());
+            Failure::Reported(Box::new(failure))
+        }
+        false => failure,
+    })
+}
+
+fn work(
+    workspace: &Workspace,
+    options: &Options,
+    outlet: &report::Outlet,
+    caller: &Caller<'_>,
+) -> Answered {
+    let outcome = runner::run(workspace, options, outlet);
     // What could not begin has found something all the same.
-    caller.tell_news(&workspace);
+    caller.tell_news(workspace);
     let outcome = outcome.map_err(OpError::from)?;
     outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
     Ok(exit(&outcome))

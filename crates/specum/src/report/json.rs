@@ -98,6 +98,11 @@ impl<W: Write> Reporter for Json<W> {
         self.lines.extend_from_slice(summary_line(at, spec, summary).as_bytes());
         self.write();
     }
+
+    fn failure(&mut self, line: &str) {
+        self.lines.extend_from_slice(line.as_bytes());
+        self.write();
+    }
 }
 
 #[derive(Serialize)]

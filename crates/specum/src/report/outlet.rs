@@ -88,6 +88,7 @@ enum Item {
     Said(TaskKey, Vec<Sign>),
     LeftOut(u64),
     Summary(String, Box<Summary>),
+    Failure(String),
 }
 
 impl Outlet {
@@ -121,6 +122,11 @@ impl Outlet {
     /// The run has ended, and this is what became of the loop.
     pub fn summary(&self, spec: &str, summary: Summary) {
         self.0.push(Item::Summary(spec.to_owned(), Box::new(summary)));
+    }
+
+    /// The run has failed, and this line says so to a program.
+    pub fn failure(&self, line: String) {
+        self.0.push(Item::Failure(line));
     }
 }
 
@@ -202,7 +208,7 @@ impl Item {
     fn length(&self) -> usize {
         match self {
             Item::Said(_, signs) => signs.len(),
-            Item::LeftOut(_) | Item::Summary(..) => 1,
+            Item::LeftOut(_) | Item::Summary(..) | Item::Failure(_) => 1,
         }
     }
 }
@@ -319,6 +325,7 @@ impl Writer<'_> {
         match item {
             Item::LeftOut(count) => self.reporter.left_out(stamp, count),
             Item::Summary(spec, summary) => self.reporter.summary(&at, &spec, &summary),
+            Item::Failure(line) => self.reporter.failure(&line),
             Item::Said(task, signs) => {
                 let mut signs = signs.into_iter();
                 let Some(sign) = signs.next() else { return };

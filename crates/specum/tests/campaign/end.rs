@@ -277,9 +277,14 @@ pub(crate) fn task_of(record: &Value) -> Option<String> {
     by_title.or_else(|| task["id"].as_str().map(str::to_owned))
 }
 
+/// The journal, behind those of the loops before: a second run may have completed the
+/// plan whose first run was killed, and the next start begins a loop of its own.
 fn journal(stage: &Stage) -> Vec<Value> {
-    let text = fs::read(stage.root().join(SPEC).join(".ralph-journal.jsonl")).unwrap_or_default();
-    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    let read = |name: String| fs::read(stage.root().join(SPEC).join(name)).ok();
+    let earlier = (1..).map_while(|number| read(format!(".ralph-journal-{number}.jsonl")));
+    let texts: Vec<Vec<u8>> = earlier.chain(read(".ralph-journal.jsonl".to_owned())).collect();
+    let lines = texts.iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 fn commits(stage: &Stage) -> io::Result<Vec<Commit>> {

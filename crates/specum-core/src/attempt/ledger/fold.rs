@@ -71,7 +71,10 @@ impl Ledger {
             }
             Entry::RunEnded { .. } => {
                 self.is_in_run = false;
-                self.at_work.clear();
+                // A run that could not write has not put away what its agents left, nor
+                // taken back their ticks.
+                let launched = &self.launched;
+                self.at_work.retain(|id| launched.iter().any(|(other, _)| other == id));
             }
             // A run cleans up what others have left before it begins.
             Entry::RunStarted { .. } => {
@@ -109,10 +112,13 @@ impl Ledger {
             self.left.clear();
         }
         self.stories.values_mut().for_each(|story| story.is_of_earlier_loop = true);
-        for progress in self.attempts.values_mut() {
+        for (id, progress) in &mut self.attempts {
             progress.is_of_earlier_loop = true;
             progress.is_open = false;
-            progress.attempt.slim();
+            // What its agent leaves is still to be put away, and nothing of the user's.
+            if !self.launched.iter().any(|(launched, _)| launched == id) {
+                progress.attempt.slim();
+            }
         }
     }
 

@@ -361,3 +361,23 @@ fn of_an_attempt_with_a_commit_little_is_kept() {
     assert!(settled.block.is_empty() && settled.dirty.is_empty());
     assert_eq!((after.commit_of("1.1"), after.has_verdict(&id("a1"))), (Some("d"), true));
 }
+
+#[test]
+fn a_cancelled_loop_still_knows_what_was_the_users_before_its_agent_began() {
+    let cancelled = json!({"event": "cancelled"});
+    let unsettled = ledger(&[opened(1), launched(1, false), cancelled.clone()]).unsettled();
+    assert!(unsettled[0].0.dirty.contains_key("mine") && !unsettled[0].0.block.is_empty());
+    let settled = ledger(&[opened(1), launched(1, false), failed(1, &[]), cancelled]);
+    assert!(settled.attempt(&id("a1")).unwrap().dirty.is_empty());
+}
+
+#[test]
+fn an_agent_whose_run_could_not_put_its_work_away_is_still_at_work() {
+    let ended = json!({"event": "run-ended", "outcome": "no space", "millis": 0});
+    let cleared = of(1, "cleared", &json!({}));
+    let begun = [opened(1), launched(1, false)];
+    let at_work = |rest: &[Value]| ledger(&[&begun, rest].concat()).at_work().len();
+    assert_eq!(at_work(&[ended.clone()]), 1, "a tick of its is no person's");
+    assert_eq!(at_work(&[ended.clone(), cleared.clone()]), 0);
+    assert_eq!(at_work(&[cleared, ended]), 0);
+}

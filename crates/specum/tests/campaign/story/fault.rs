@@ -323,6 +323,10 @@ impl Fault {
                 || one.kind() == Kind::ClockJump && other.kind() == Kind::PersonReturns
                 // The copy of the journal has found no room, and the journal is deleted.
                 || one.kind() == Kind::FullDisk && other.kind() == Kind::AgentCleans
+                // The editor of the plan finds no process to run in, and who was called
+                // has changed nothing.
+                || one.kind() == Kind::ProcessLimit
+                    && matches!(other.kind(), Kind::PersonEdits | Kind::AgentEdits)
         };
         if apart(self, other) || apart(other, self) {
             return true;

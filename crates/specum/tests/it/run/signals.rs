@@ -428,6 +428,14 @@ fn finding_37_a_reader_that_stands_still_holds_up_no_limit() {
 }
 
 #[test]
+fn a_reader_that_stands_still_does_not_hold_up_a_run_that_fails() {
+    let args = ["--task-timeout", "3s", "--max-task-iterations", "2"];
+    ends_unread(&args, 3, |world, _| {
+        fs::remove_file(world.path("specs/test-spec/tasks.md")).unwrap();
+    });
+}
+
+#[test]
 fn finding_37_a_reader_that_is_slow_misses_no_line() {
     let world = planned(ONE);
     let agent = agent(&world, "seq 20000; echo TASK_COMPLETE\n");
