@@ -53,6 +53,7 @@ pub struct Record {
 /// What a record tells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Entry {
     /// The loop was started, or started again.
     Started {

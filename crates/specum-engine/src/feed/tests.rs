@@ -150,6 +150,17 @@ fn a_feed_waits_until_a_line_is_whole() {
         assert_eq!(new(&mut feed), told(&[]), "{end}");
         fs::write(&path, &whole).unwrap();
         assert_eq!(new(&mut feed), told(&[(1, "a")]), "{end}");
+        // Behind a line that is whole.
+        let next = whole.replace("\"seq\":1", "\"seq\":2");
+        fs::write(&path, format!("{whole}{}", &next[..end])).unwrap();
+        assert_eq!(new(&mut feed), told(&[]), "{end}");
+        fs::write(&path, format!("{whole}{next}")).unwrap();
+        assert_eq!(new(&mut feed), told(&[(2, "a")]), "{end}");
+        let mut late = Feed::from(&store, 1);
+        fs::write(&path, format!("{whole}{}", &next[..end])).unwrap();
+        assert_eq!(new(&mut late), told(&[(1, "a")]), "{end}");
+        fs::write(&path, format!("{whole}{next}")).unwrap();
+        assert_eq!(new(&mut late), told(&[(2, "a")]), "{end}");
     }
     // Whoever wrote it was killed; the next one begins a line of its own.
     let mut feed = Feed::from(&store, 1);

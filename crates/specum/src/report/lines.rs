@@ -487,7 +487,7 @@ mod tests {
                 "2 attempt-started \"claude\"",
                 "4 checking",
                 "5 warning \"box 1.2 was ticked without a verdict and is open again\"",
-                "6 passed \"abc\" {\"cost\":0.5,\"tokens\":7}",
+                "6 passed \"abc\" {\"tokens\":7,\"cost\":0.5}",
             ]
         );
         let nothing = json!({"event": "committed", "commit": ""});
@@ -502,7 +502,7 @@ mod tests {
             "unticked": ["1.2"], "fixes": ["1.1.1"]});
         assert_eq!(
             lines(&[launched(), charged(7), passed(), failed])[2..],
-            ["3 failed {\"cost\":0.5,\"tokens\":7}", "3 fix-added \"1.1.1\""]
+            ["3 failed {\"tokens\":7,\"cost\":0.5}", "3 fix-added \"1.1.1\""]
         );
     }
 

@@ -228,21 +228,25 @@ impl Shared {
 struct Recorded {
     feed: Feed,
     events: VecDeque<Event>,
+    /// The number of the last one that was read.
+    read: u64,
     /// Whether the run has begun; what was recorded before is not its own story.
     has_begun: bool,
 }
 
 impl Recorded {
     fn new(feed: Feed) -> Recorded {
-        Recorded { feed, events: VecDeque::new(), has_begun: false }
+        Recorded { feed, events: VecDeque::new(), read: 0, has_begun: false }
     }
 
     /// The next event of a run up to this number.
     fn next(&mut self, store: &Store, up_to: u64) -> Option<Event> {
         loop {
-            if self.events.is_empty() {
+            // Nobody else writes what is asked for, so that much need not be looked at.
+            if self.events.is_empty() && self.read < up_to {
                 // What cannot be read now may be with the next look.
                 self.events.extend(self.feed.next().unwrap_or_default());
+                self.read = self.events.back().and_then(|event| event.seq).unwrap_or(self.read);
             }
             if self.events.front()?.seq > Some(up_to) {
                 return None;
