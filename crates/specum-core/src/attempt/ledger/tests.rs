@@ -377,7 +377,7 @@ fn an_agent_whose_run_could_not_put_its_work_away_is_still_at_work() {
     let cleared = of(1, "cleared", &json!({}));
     let begun = [opened(1), launched(1, false)];
     let at_work = |rest: &[Value]| ledger(&[&begun, rest].concat()).at_work().len();
-    assert_eq!(at_work(&[ended.clone()]), 1, "a tick of its is no person's");
+    assert_eq!(at_work(std::slice::from_ref(&ended)), 1, "a tick of its is no person's");
     assert_eq!(at_work(&[ended.clone(), cleared.clone()]), 0);
     assert_eq!(at_work(&[cleared, ended]), 0);
 }

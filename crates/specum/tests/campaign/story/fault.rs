@@ -324,9 +324,12 @@ impl Fault {
                 // The copy of the journal has found no room, and the journal is deleted.
                 || one.kind() == Kind::FullDisk && other.kind() == Kind::AgentCleans
                 // The editor of the plan finds no process to run in, and who was called
-                // has changed nothing.
+                // has changed nothing; half of a hook commits what is half formatted.
                 || one.kind() == Kind::ProcessLimit
-                    && matches!(other.kind(), Kind::PersonEdits | Kind::AgentEdits)
+                    && matches!(
+                        other.kind(),
+                        Kind::PersonEdits | Kind::AgentEdits | Kind::CommitHook
+                    )
         };
         if apart(self, other) || apart(other, self) {
             return true;
