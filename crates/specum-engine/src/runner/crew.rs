@@ -1,8 +1,8 @@
-//! What is done for a run, whoever asks for it: attempts are opened, orders are made
-//! out and carried out, results are received, and what failed is given up.
+//! The crew carries out the coordinator's actions: it opens attempts, makes out work
+//! orders, receives and judges results, and gives up what failed.
 //!
-//! Each function carries out one action of the coordinator and gives the input that
-//! answers it. Those that touch the user's tree are called one at a time.
+//! Each function carries out one action and returns the input that answers it. Those
+//! that touch the user's tree are called one at a time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -92,7 +92,7 @@ fn delegating(bench: &Bench, claude: &Claude, tasks: usize) -> Vec<Row> {
         asked("its executors", executors.len()),
         read(&format!("what a coordinator is given to read, Claude Code {version}"), bytes)
             .headline(),
-        read("of it without the host's frame around each result", own),
+        read(&format!("of it without the host's frame, Claude Code {version}"), own),
     ]
 }
 
