@@ -401,9 +401,10 @@ impl Store {
         for record in self.read_earlier()?.iter().chain(self.read_journal()?.iter()) {
             numbering.number(record);
         }
-        // Somebody may have deleted the journals: what is brought back comes first.
+        // Somebody may have deleted the journals: what is brought back comes first. From a
+        // copy that cannot be read nothing is.
         let copies = self.backup().map(|backup| backup.newest()).unwrap_or_default();
-        let copied = copies.iter().find_map(|copy| last_of(copy).transpose()).transpose()?;
+        let copied = copies.iter().find_map(|copy| last_of(copy).ok().flatten());
         Ok(numbering.last().max(copied.unwrap_or(0)))
     }
 

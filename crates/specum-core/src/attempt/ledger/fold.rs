@@ -364,10 +364,10 @@ impl Ledger {
 /// printed and changed is most of each.
 fn told(verdict: &Entry) -> Entry {
     let mut verdict = verdict.clone();
-    if let Entry::Passed { changed, unticked, output, .. }
-    | Entry::Failed { changed, unticked, output, .. } = &mut verdict
+    if let Entry::Passed { changed, output, .. } | Entry::Failed { changed, output, .. } =
+        &mut verdict
     {
-        (*changed, *unticked, *output) = (Vec::new(), Vec::new(), String::new());
+        (*changed, *output) = (Vec::new(), String::new());
     }
     if let Entry::Waits { changed, output, .. } = &mut verdict {
         (*changed, *output) = (Vec::new(), String::new());
