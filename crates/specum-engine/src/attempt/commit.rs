@@ -47,7 +47,7 @@ impl Workspace {
         let Some(passed) = passed.filter(|passed| passed.attempt.id == opened.id) else {
             return Ok(judged);
         };
-        let outcome = self.commit(&passed, &judged)?;
+        let outcome = self.commit(&passed, &judged, None)?;
         judged.commit = outcome.id;
         if let Some((back, signals)) = outcome.failure {
             back.failure.layer.class().clone_into(&mut judged.class);
@@ -60,6 +60,12 @@ impl Workspace {
 
     /// Makes the commits that somebody before us did not get to.
     pub fn complete_commits(&self) -> Result<(), AttemptError> {
+        self.complete_commits_of(None)
+    }
+
+    /// The same for a run that was at work until then: what was changed in the tree
+    /// later is a person's, and nothing that a check has left.
+    pub fn complete_commits_of(&self, until: Option<Timestamp>) -> Result<(), AttemptError> {
         // Taking the lock completes the tick itself, which comes first.
         drop(self.store.lock()?);
         let Ok(git) = &self.git else { return Ok(()) };
@@ -81,9 +87,9 @@ impl Workspace {
                     let at = at.map(SystemTime::from);
                     let made = git.committed(&commit, &[], |path| git.changed_at(path) <= at)?;
                     let made = Committed { id: Some(commit), ..made };
-                    self.after_commit(&passed, &judged, made)?;
+                    self.after_commit(&passed, &judged, made, until)?;
                 }
-                None => drop(self.commit(&passed, &judged)?),
+                None => drop(self.commit(&passed, &judged, until)?),
             }
         }
         Ok(())
@@ -93,6 +99,7 @@ impl Workspace {
         &self,
         passed: &PassedAttempt,
         judged: &Judgement,
+        until: Option<Timestamp>,
     ) -> Result<CommitOutcome, AttemptError> {
         let Ok(git) = &self.git else { return Ok(CommitOutcome { id: None, failure: None }) };
         let opened = &passed.attempt;
@@ -102,7 +109,7 @@ impl Workspace {
         let mut paths = passed.changed.clone();
         paths.extend(self.spec_files_to_commit(git)?);
         match git.commit(&paths, &self.message(opened)) {
-            Ok(committed) => self.after_commit(passed, judged, committed),
+            Ok(committed) => self.after_commit(passed, judged, committed, until),
             Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
                 // Where nothing can be committed at all, no attempt has failed.
                 git.refuse_unable_to_commit()?;
@@ -124,6 +131,7 @@ impl Workspace {
         passed: &PassedAttempt,
         judged: &Judgement,
         committed: Committed,
+        until: Option<Timestamp>,
     ) -> Result<CommitOutcome, AttemptError> {
         let opened = &passed.attempt;
         let Committed { id, by_hooks, status } = committed;
@@ -159,8 +167,13 @@ impl Workspace {
                 || git::is_own_file(path)
         };
         let own = self.git.as_ref().map(|git| self.spec_files(git)).unwrap_or_default();
-        let beside =
-            now.iter().filter(|path| !is_known(path) && !own.contains(path)).cloned().collect();
+        let until = until.map(SystemTime::from);
+        let is_earlier = |path: &&String| {
+            let changed = self.git.as_ref().ok().and_then(|git| git.changed_at(path));
+            until.is_none_or(|until| changed.is_some_and(|changed| changed <= until))
+        };
+        let beside = now.iter().filter(|path| !is_known(path) && !own.contains(path));
+        let beside = beside.filter(is_earlier).cloned().collect();
         self.remember(status);
         let commit = id.clone().unwrap_or_default();
         self.record(opened, |task| Entry::Committed { task, commit, left: beside })?;

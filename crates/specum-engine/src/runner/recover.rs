@@ -30,7 +30,7 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
         git.clear_locks()?;
     }
     // What waits for a person does not keep anything else from being put away.
-    let waits = match workspace.complete_commits() {
+    let waits = match workspace.complete_commits_of(until) {
         Err(error @ AttemptError::InTheWay { .. }) => Err(error),
         completed => Ok(completed?),
     };

@@ -79,6 +79,32 @@ fn finding_1_what_a_person_changes_after_a_kill_is_theirs() {
 }
 
 #[test]
+fn finding_1_wherever_a_run_is_killed_what_a_person_changes_then_is_theirs() {
+    let mut refused = 0;
+    for point in (1..).step_by(3) {
+        let world = with_readme("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+        let agent = agent(&world, "echo x > $id.txt; echo TASK_COMPLETE");
+        let mut command = command_run(&world, &agent, &[]);
+        command.env("SPECUM_DIE_AT", point.to_string());
+        if call(command, b"").code == Some(0) {
+            break;
+        }
+        writes_later(&world, "README.md", "edited\n");
+        writes_later(&world, "mine.txt", "mine\n");
+        if !world.read("specs/test-spec/tasks.md").contains("- [ ]") {
+            continue;
+        }
+        let said = call(command_run(&world, &agent, &[]), b"");
+        assert_eq!(said.code, Some(1), "killed at point {point}: {}", said.stdout);
+        for path in ["mine.txt", "README.md"] {
+            assert!(said.stderr.contains(path), "killed at point {point}: {}", said.stderr);
+        }
+        refused += 1;
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
 fn finding_1_in_doubt_it_is_copied_and_stays_where_it_is() {
     let world = with_readme(ONE);
     let agent = agent(&world, HALF);
