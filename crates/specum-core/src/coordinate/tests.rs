@@ -1,5 +1,6 @@
 use super::*;
-use crate::agent::Usage;
+use crate::agent::{Measures, Report, Sign, Usage};
+use crate::budget::Charge;
 
 const PATIENCE: Patience = Patience { task: 600_000, idle: 60_000 };
 const BOTH: Measures = Measures { tokens: true, cost: true };
