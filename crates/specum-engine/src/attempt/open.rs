@@ -68,7 +68,8 @@ impl Workspace {
     /// They are made in worktrees, from the newest commit; the user's tree, in which
     /// a neighbour's work may be tried at this moment, is not looked at.
     pub fn join(&self, room: usize) -> Result<Vec<Attempt>, AttemptError> {
-        let head = self.repository()?.head();
+        // A git that cannot tell now gives no attempt a commit to begin from.
+        let head @ Some(_) = self.repository()?.head() else { return Ok(Vec::new()) };
         let (locked, reviewed) = self.enter()?;
         let (Some(state), file) = (&reviewed.view.state, reviewed.view.file()) else {
             return Ok(Vec::new());
