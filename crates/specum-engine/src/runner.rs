@@ -12,6 +12,7 @@
 
 mod crew;
 mod driver;
+mod foreman;
 mod integrate;
 mod isolate;
 mod leavings;

@@ -10,25 +10,25 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use specum_core::agent::{Order, Report, Sign, Trouble};
+use specum_core::agent::{Order, Report, Trouble};
 use specum_core::attempt::{Attempt, AttemptId, ReadyWork};
 use specum_core::brief;
-use specum_core::coordinate::{AgentEnd, Input, Launch, OpenWork, Site, Stands};
+use specum_core::coordinate::{Input, Launch, OpenWork, Site, Stands};
 use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
-use specum_core::protocol::{CheckedWork, PROTOCOL, WorkOrder, WorkResult, WorkSign};
+use specum_core::protocol::{CheckedWork, PROTOCOL, WorkOrder, WorkResult};
 use specum_core::tasks;
 use specum_core::verify::{CheckRun, Role};
 
+use super::foreman::Foreman;
 use super::isolate::WarmTree;
-use super::limits::resets_in;
-use super::worker::{self, Checkout, Supervisor};
+use super::worker::{self, Checkout};
 use super::worktree::{PreparedWorktree, worktree_name};
-use super::{Listener, Message, Options, RunError, millis_since, recover};
-use crate::attempt::{self, AttemptError, By, NextWork, Workspace};
+use super::{Listener, Message, Options, RunError, recover};
+use crate::attempt::{AttemptError, By, NextWork, Workspace};
 use crate::files::FileError;
 use crate::git::Programs;
 use crate::logs;
@@ -527,7 +527,7 @@ impl Crew<'_> {
 
     /// Notices, before git is called again, that an agent has changed what git
     /// starts: the run pauses, unless the settings accept it.
-    fn look_at_programs(&self, opened: &Attempt) -> Result<Option<Input>, RunError> {
+    pub(super) fn look_at_programs(&self, opened: &Attempt) -> Result<Option<Input>, RunError> {
         let Ok(git) = &self.workspace.git else { return Ok(None) };
         let mut known = lock(&self.programs);
         let now = git.programs(Some(&known))?;
@@ -606,93 +606,6 @@ impl Work {
     /// Remembers what a check has shown.
     pub(super) fn show(&self, why: (String, String)) {
         *lock(&self.shown) = Some(why);
-    }
-}
-
-/// The coordinator's side of a worker: passes on what it says, and looks after what a
-/// worker knows nothing of.
-struct Foreman<'f> {
-    crew: &'f Crew<'f>,
-    work: &'f Work,
-    launch: Launch,
-    worktree: Option<&'f PreparedWorktree>,
-    log: PathBuf,
-    began: Instant,
-    line: &'f SyncSender<Message>,
-}
-
-impl Foreman<'_> {
-    fn send(&self, input: Input) {
-        // A driver that is gone has ended the run.
-        let _ = self.line.send(Message::Input(input));
-    }
-
-    /// Whether the agent has changed anything.
-    fn has_changes(&self) -> Result<bool, RunError> {
-        let opened = &self.work.attempt;
-        match self.worktree {
-            None => Ok(!self.crew.workspace.changed_now(opened)?.is_empty()),
-            // It may have deleted the worktree, which is a change too.
-            Some(tree) => Ok(tree.changed().map_or(true, |changed| !changed.is_empty())),
-        }
-    }
-}
-
-impl Supervisor for Foreman<'_> {
-    fn tell(&self, sign: WorkSign) {
-        match sign {
-            WorkSign::Printed => self.send(Input::Printed(self.launch)),
-            WorkSign::Answered(answered) => self.send(Input::Answered(self.launch, answered)),
-            WorkSign::Said(signs) => {
-                self.crew.listener.keep_pace();
-                let kinds = signs.iter().map(Sign::without_words).collect();
-                self.send(Input::Said(self.launch, kinds));
-                self.crew.listener.said(self.work.attempt.key.clone(), signs);
-            }
-            WorkSign::Ended(_) => {}
-        }
-    }
-
-    fn agent_ended(&self, report: &Report) -> Result<bool, RunError> {
-        let (crew, opened) = (self.crew, &self.work.attempt);
-        let millis = millis_since(self.began);
-        crew.workspace.bring_back()?;
-        if let Some(pause) = crew.look_at_programs(opened)? {
-            self.send(pause);
-        }
-        let is_stopped = crew.stop.is_set();
-        let changed = report.trouble.is_some() && !is_stopped && self.has_changes()?;
-        lock(&self.work.result).report = report.clone();
-        lock(&crew.starts).insert(self.launch, StartEnd { millis, log: self.log.clone() });
-        self.send(Input::Ended(AgentEnd {
-            launch: self.launch,
-            report: report.clone(),
-            changed,
-            resets_in: resets_in(report.trouble.as_ref()),
-        }));
-        let Some(worktree) = self.worktree.filter(|_| !is_stopped) else { return Ok(false) };
-        if !worktree.is_there(crew.workspace)? {
-            // Not asked git about: it would look for another repository above.
-            return Ok(false);
-        }
-        if let Some(branch) = worktree.git.branch_of_head() {
-            // It was given none.
-            let id = &opened.key.id;
-            let text = format!("the agent of {id} has worked on the branch {branch}, which stays");
-            crew.workspace.warn(text)?;
-        }
-        Ok(true)
-    }
-
-    fn has_changed(&self, changed: &[String]) -> Result<bool, RunError> {
-        let Some(worktree) = self.worktree else { return Ok(false) };
-        let workspace = self.crew.workspace;
-        let ticked = workspace.take_back_elsewhere(&worktree.git, &self.work.attempt, changed)?;
-        if !ticked.is_empty() {
-            workspace.warn(attempt::told(&ticked))?;
-        }
-        self.crew.record_check(&self.work.attempt, false)?;
-        Ok(!self.crew.stop.is_set())
     }
 }
 
