@@ -101,7 +101,7 @@ fn the_loop_goes_on(state: &State) {
             assert!(unit.tasks().iter().all(|&index| !file.tasks[index].done));
         }
         for task in &file.tasks {
-            if let Some(result) = state.result_of(task.index, &task.name()) {
+            if let Some(result) = state.result_of(task) {
                 assert!(result.next_attempt() > 0);
             }
         }

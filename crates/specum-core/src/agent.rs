@@ -28,7 +28,7 @@ mod samples;
 use serde::{Deserialize, Serialize};
 
 pub use self::lines::Lines;
-use crate::verify::ProcessEnd;
+use crate::verify::{FailureClass, ProcessEnd};
 
 /// The agents that are programs of their own, in the order in which the first
 /// one installed is chosen.
@@ -280,18 +280,18 @@ pub enum Reset {
 }
 
 impl Trouble {
-    /// The class, in one word, for records and programs.
-    pub fn class(&self) -> &'static str {
+    /// The class of an attempt that fails for it.
+    pub fn class(&self) -> FailureClass {
         match self {
-            Trouble::Missing(_) => "missing",
-            Trouble::NotAuthenticated(_) => "authentication",
-            Trouble::RateLimited { .. } => "rate-limit",
-            Trouble::ContextOverflow(_) => "context-overflow",
-            Trouble::Server(_) => "server",
-            Trouble::Crash(_) => "crash",
-            Trouble::Idle(_) => "idle",
-            Trouble::Timeout(_) => "timeout",
-            Trouble::OverBudget(_) => "over-budget",
+            Trouble::Missing(_) => FailureClass::Missing,
+            Trouble::NotAuthenticated(_) => FailureClass::Authentication,
+            Trouble::RateLimited { .. } => FailureClass::RateLimit,
+            Trouble::ContextOverflow(_) => FailureClass::ContextOverflow,
+            Trouble::Server(_) => FailureClass::Server,
+            Trouble::Crash(_) => FailureClass::Crash,
+            Trouble::Idle(_) => FailureClass::Idle,
+            Trouble::Timeout(_) => FailureClass::Timeout,
+            Trouble::OverBudget(_) => FailureClass::OverBudget,
         }
     }
 

@@ -18,6 +18,7 @@ pub use self::ledger::{
 };
 use crate::journal::{Entry, Record};
 use crate::line;
+use crate::moment::Moment;
 use crate::tasks::{Fields, Mode, TaskFile, TaskKey};
 use crate::verify::Role;
 
@@ -71,8 +72,8 @@ pub struct Attempt {
     pub block: Vec<u8>,
     /// Who works on it.
     pub role: Role,
-    /// When it was opened, in RFC 3339.
-    pub at: String,
+    /// When it was opened.
+    pub at: Moment,
     /// HEAD at that moment; `None` without a repository.
     pub head: Option<String>,
     /// The branch; `None` when HEAD is detached.
@@ -109,7 +110,7 @@ impl Attempt {
         };
         let block = line::text_or_bytes(block, block_bytes.as_deref());
         let mode = TaskFile::scan(&block).tasks.first()?.mode();
-        let without_name = || AttemptId::without_name(&record.at, task, *attempt);
+        let without_name = || AttemptId::without_name(record.at.as_str(), task, *attempt);
         Some(Attempt {
             id: record.id.clone().unwrap_or_else(without_name),
             key: task.clone(),

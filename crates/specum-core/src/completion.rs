@@ -19,9 +19,14 @@ pub const VERIFICATION_PASS: &str = "VERIFICATION_PASS";
 /// What a `qa-engineer` says when a check does not hold.
 pub const VERIFICATION_FAIL: &str = "VERIFICATION_FAIL";
 
-/// How much of the end of a transcript is read: the second time only if the
-/// first held no message.
-pub const TRANSCRIPT_TAILS: [u64; 2] = [32 * 1024, 512 * 1024];
+/// How much of the end of a transcript is read: more only if what was read before
+/// held no message. The first is enough for most, and a hook pays for each page that
+/// it fills.
+pub const TRANSCRIPT_TAILS: [u64; 3] = [SHORT_TAIL, 32 * 1024, 512 * 1024];
+
+/// The shortest of them. It holds a message of JSON lines, or tells nothing: of plain
+/// text more counts.
+const SHORT_TAIL: u64 = 8 * 1024;
 
 /// Whether `word` stands alone on a line of a message, bare, bold, as a
 /// heading or in a `<promise>` tag, outside fences.
@@ -88,7 +93,8 @@ pub fn last_message(tail: &[u8], from_start: bool, first_byte: Option<u8>) -> Op
             return Some(text);
         }
     }
-    (!is_jsonl).then(|| line::readable(whole_lines))
+    let is_short = !from_start && tail.len() as u64 == SHORT_TAIL;
+    (!is_jsonl && !is_short).then(|| line::readable(whole_lines))
 }
 
 /// The text of a transcript line, if the agent itself wrote it: Claude Code's
@@ -222,10 +228,23 @@ mod tests {
         assert_eq!(last_message(b"torn\nwhole\n", false, Some(b'w')).as_deref(), Some("whole\n"));
     }
 
+    #[test]
+    fn of_plain_text_more_than_the_shortest_tail_counts() {
+        let text = "word\n".repeat(20_000).into_bytes();
+        let heard = TRANSCRIPT_TAILS.map(|length| {
+            let tail = &text[text.len() - (length as usize).min(text.len())..];
+            last_message(tail, tail.len() == text.len(), Some(b'w')).is_some()
+        });
+        assert_eq!(heard, [false, true, true]);
+    }
+
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_a_transcript(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300), from_start: bool) {
-            last_message(&bytes, from_start, bytes.first().copied());
+        fn a_message_is_found_behind_any_bytes(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300), from_start: bool) {
+            let line = br#"{"message":{"role":"assistant","content":"the end"}}"#;
+            let transcript = [&bytes, b"\n".as_slice(), line].concat();
+            let found = last_message(&transcript, from_start, bytes.first().copied());
+            proptest::prop_assert_eq!(found.as_deref(), Some("the end"));
         }
     }
 }

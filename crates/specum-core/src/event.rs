@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::agent::Sign;
 use crate::attempt::AttemptId;
 use crate::journal::{Entry, Record};
+use crate::moment::Moment;
 use crate::tasks::TaskKey;
 
 /// Names one `specum run` for ever. Ids sort by the time of its beginning.
@@ -50,8 +51,8 @@ pub struct Event {
     /// Its place in the story of the spec; `None` for what passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// When, in RFC 3339.
-    pub at: String,
+    /// When.
+    pub at: Moment,
     /// The run that did it; `None` for a session's or a person's doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,

@@ -295,11 +295,4 @@ mod tests {
             "{\"decision\":\"block\",\"reason\":\"a\\n\\\"b\\\"\",\"systemMessage\":\"c\"}\n"
         );
     }
-
-    proptest::proptest! {
-        #[test]
-        fn any_bytes_are_input_or_nothing(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-            Input::parse(&bytes);
-        }
-    }
 }

@@ -36,6 +36,7 @@ pub mod hook;
 pub mod journal;
 pub mod line;
 pub mod machine;
+pub mod moment;
 pub mod owner;
 pub mod plan;
 pub mod plan_record;

@@ -14,7 +14,7 @@ use crate::line;
 use crate::plan::{self, Membership, Readiness, Scope, Unit};
 use crate::plan_record::{OnRecord, PlanRecord};
 use crate::progress::{Note, Section};
-use crate::state::{self, Owner, ParallelGroup, Phase, State, Status, TaskResult};
+use crate::state::{self, Owner, ParallelGroup, Phase, Standing, State, Status, TaskResult};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
 
 pub use self::event::{Effect, Event, Signal, Start, Step};
@@ -47,7 +47,7 @@ pub enum Due {
 
 /// The next unit of work, whether or not it may be begun.
 pub fn unit(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Unit {
-    plan::next(file, scope, |task| match state.result_of(task.index, &task.name()) {
+    plan::next(file, scope, |task| match state.result_of(task) {
         Some(result) if result.waits => Readiness::Waits,
         Some(result) if result.set_aside > 0 => Readiness::Alone,
         _ => Readiness::Ready,
@@ -60,24 +60,30 @@ pub fn due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &Plan
     // finished.
     match unit(state, file, scope) {
         Unit::Complete => nothing_due(state, file, scope, plan_record),
-        _ if state.blocked.is_some() => Due::Blocked(state.blocked.clone().unwrap_or_default()),
-        _ if state.awaiting_approval => Due::Paused(state.paused_for.clone()),
-        _ if state.attempts_left() == 0 => Due::Capped,
-        unit => match state.budget.exhausted(&[], 0) {
+        unit => held(state).unwrap_or_else(|| match state.budget.exhausted(&[], 0) {
+            _ if state.attempts_left() == 0 => Due::Capped,
             Some(why) => Due::Spent(why),
             None => Due::Work(within(unit, state.attempts_left())),
-        },
+        }),
+    }
+}
+
+/// Why nothing is due while the loop is paused or blocked.
+pub fn held(state: &State) -> Option<Due> {
+    match &state.standing {
+        Standing::Running => None,
+        Standing::Paused(why) => Some(Due::Paused(why.clone())),
+        Standing::Blocked(why) => Some(Due::Blocked(why.clone())),
     }
 }
 
 /// At most `room` more tasks that may join the batch that is worked on, by index.
 pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -> Vec<usize> {
     let Some(group) = &state.parallel_group else { return Vec::new() };
-    let is_held = state.blocked.is_some() || state.awaiting_approval;
-    if is_held || state.budget.exhausted(&[], 0).is_some() {
+    if state.standing != Standing::Running || state.budget.exhausted(&[], 0).is_some() {
         return Vec::new();
     }
-    let result = |task: &Task| state.result_of(task.index, &task.name());
+    let result = |task: &Task| state.result_of(task);
     let is_pending = |task: &Task| result(task).is_some_and(|r| r.status == Status::Pending);
     let pending = file.open().filter(|task| is_pending(task)).count() as u64;
     let left = state.attempts_left().saturating_sub(pending);
@@ -93,8 +99,7 @@ pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -
 
 /// Why nothing is due: all is done, or a person is asked.
 fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &PlanRecord) -> Due {
-    let waits =
-        |task: &Task| state.result_of(task.index, &task.name()).is_some_and(|result| result.waits);
+    let waits = |task: &Task| state.result_of(task).is_some_and(|result| result.waits);
     let is_asked_for = |task: &Task| {
         scope.holds(task) || task.fixes().is_some_and(|id| scope.only.iter().any(|only| only == id))
     };
@@ -142,79 +147,74 @@ fn within(unit: Unit, left: u64) -> Unit {
     }
 }
 
-/// Moves the loop one event forward.
+/// Moves the loop one event forward. An event about a task that is not in the plan
+/// changes nothing.
 pub fn step(state: &State, file: &TaskFile<'_>, event: Event) -> Step {
+    let unmoved = || Step { state: Some(state.clone()), effects: Vec::new() };
+    moved(state, file, event).unwrap_or_else(unmoved)
+}
+
+/// The same; `None` if nothing changes.
+fn moved(state: &State, file: &TaskFile<'_>, event: Event) -> Option<Step> {
+    let task = |index: usize| file.tasks.get(index);
+    let tasks = |indices: Vec<usize>| indices.into_iter().map(task).collect::<Option<Vec<_>>>();
     let follows = matches!(event, Event::Follow { .. });
     let mut loop_ = Loop { state: state.clone(), file, effects: Vec::new(), follows };
     if let Event::Follow { renames, .. } = &event {
         loop_.rename(renames);
     }
     loop_.realign();
-    let ends = match event {
+    match event {
         Event::Start(start) => loop_.start(start),
-        Event::Open(indices) => loop_.open(&indices),
-        Event::Join(indices) => loop_.join(&indices),
-        Event::Pass { index, unverified } => loop_.pass(index, unverified),
-        Event::Fail { index, reason } => loop_.fail(index, &reason),
-        Event::TakeBack { index, attempt, reason } => loop_.take_back(index, attempt, &reason),
-        Event::SetAside { index, reason } => loop_.set_aside(index, &reason),
-        Event::Wait { index, reason } => loop_.wait(index, &reason),
-        Event::Tick { index } => loop_.tick(index),
+        Event::Open(indices) => loop_.open(&tasks(indices)?),
+        Event::Join(indices) => loop_.join(&tasks(indices)?),
+        Event::Pass { index, unverified } => loop_.pass(task(index)?, unverified),
+        Event::Fail { index, reason } => loop_.fail(task(index)?, &reason),
+        Event::TakeBack { index, attempt, reason } => {
+            loop_.take_back(task(index)?, attempt, &reason);
+        }
+        Event::SetAside { index, reason } => loop_.set_aside(task(index)?, &reason),
+        Event::Wait { index, reason } => loop_.wait(task(index)?, &reason),
+        Event::Tick { index } => loop_.tick(task(index)?),
         Event::Follow { settled, .. } => loop_.settle_questions(&settled),
         Event::Charge { charge, millis } => {
-            let mut state = state.clone();
-            state.budget.spend(&charge);
-            state.budget.millis = state.budget.millis.saturating_add(millis);
-            StateFate::Verbatim(Box::new(state))
+            return without_plan(state, |state| {
+                state.budget.spend(&charge);
+                state.budget.millis = state.budget.millis.saturating_add(millis);
+            });
         }
-        Event::Hold(owner) => {
-            let mut state = state.clone();
-            state.owner = Some(owner);
-            StateFate::Verbatim(Box::new(state))
-        }
+        Event::Hold(owner) => return without_plan(state, |state| state.owner = Some(owner)),
         Event::Release { millis } => {
-            let mut state = state.clone();
-            state.budget.millis = state.budget.millis.saturating_add(millis);
-            state.owner = None;
-            StateFate::Verbatim(Box::new(state))
+            return without_plan(state, |state| {
+                state.budget.millis = state.budget.millis.saturating_add(millis);
+                state.owner = None;
+            });
         }
+        Event::Pause { .. } if state.blocked().is_some() => return None,
         Event::Pause { why } => {
-            let mut state = state.clone();
-            state.awaiting_approval = true;
-            state.paused_for = why;
-            StateFate::Verbatim(Box::new(state))
+            return without_plan(state, |state| state.standing = Standing::Paused(why));
         }
         Event::Resume => loop_.resume(),
         Event::EndBatch => {
             loop_.end_batch_if_resolved();
-            StateFate::Aligned
         }
-        Event::Complete if plan::current(&file.tasks).is_none() => {
-            loop_.effects.push(Effect::Signal(Signal::AllTasksComplete));
-            StateFate::Deleted
+        Event::Complete if plan::current(&file.tasks).is_some() => {}
+        Event::Complete => {
+            let effects = vec![Effect::Signal(Signal::AllTasksComplete)];
+            return Some(Step { state: None, effects });
         }
-        Event::Complete => StateFate::Aligned,
-        Event::Cancel => StateFate::Deleted,
-    };
-    match ends {
-        StateFate::Aligned => {
-            loop_.settle();
-            Step { state: Some(loop_.state), effects: loop_.effects }
-        }
-        StateFate::Verbatim(state) => Step { state: Some(*state), effects: Vec::new() },
-        StateFate::Deleted => Step { state: None, effects: loop_.effects },
+        Event::Cancel => return Some(Step { state: None, effects: Vec::new() }),
     }
+    loop_.settle();
+    Some(Step { state: Some(loop_.state), effects: loop_.effects })
 }
 
-/// What a step does with the state file.
-enum StateFate {
-    /// Written, with index, total and results brought in line with the plan.
-    Aligned,
-    /// Written as given, without a look at the plan: its file may be gone for a
-    /// moment, while a person looks at another branch.
-    Verbatim(Box<State>),
-    /// Deleted: the loop has ended.
-    Deleted,
+/// A change that needs no plan: its file may be gone for a moment, while a person
+/// looks at another branch.
+fn without_plan(state: &State, change: impl FnOnce(&mut State)) -> Option<Step> {
+    let mut state = state.clone();
+    change(&mut state);
+    Some(Step { state: Some(state), effects: Vec::new() })
 }
 
 /// The loop while an event moves it.
@@ -227,7 +227,7 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    fn start(&mut self, start: Start) -> StateFate {
+    fn start(&mut self, start: Start) {
         let state = &mut self.state;
         let total = self.file.tasks.len();
         let cap = state.max_global_iterations;
@@ -236,8 +236,9 @@ impl Loop<'_> {
         let by_run = matches!(start.owner, Some(Owner::Runner { .. }));
         state.phase = Phase::Execution;
         state.plan.get_or_insert_default();
-        state.awaiting_approval = state.blocked.is_some();
-        state.paused_for = None;
+        if state.blocked().is_none() {
+            state.standing = Standing::Running;
+        }
         state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
         state.recovery_mode = start.recovery_mode.unwrap_or(state.recovery_mode);
         state.driver = start.driver;
@@ -255,52 +256,42 @@ impl Loop<'_> {
             None if by_run && (spent || chosen) => cap,
             // Counters are never set back, so that starting again cannot hide
             // how often something failed; a spent cap is moved on instead.
-            None if spent => (state.global_iteration - 1 + room).min(state::MAX_COUNT),
+            None if spent => {
+                (state.global_iteration.saturating_sub(1) + room).min(state::MAX_COUNT)
+            }
             None => cap.max(room),
         };
-        StateFate::Aligned
     }
 
-    fn open(&mut self, indices: &[usize]) -> StateFate {
+    fn open(&mut self, tasks: &[&Task]) {
         if let Some(left) = self.state.parallel_group.take() {
             // What its executors have noted so far is not lost with it.
             self.effects.push(Effect::MergeParts(parts_of(&left)));
         }
-        let (Some(&first), Some(&last)) = (indices.iter().min(), indices.iter().max()) else {
-            return StateFate::Aligned;
-        };
-        if indices.len() > 1 {
-            self.state.parallel_group = Some(ParallelGroup {
-                start_index: first,
-                end_index: last,
-                task_indices: indices.to_vec(),
-                is_parallel: true,
-            });
-            for &index in indices {
-                let attempts = self.attempts(index);
-                self.record(index, Status::Pending, None, attempts);
-            }
+        if let [first, _, ..] = tasks {
+            let (start_index, end_index) = (first.index, first.index);
+            let task_indices = Vec::new();
+            self.state.parallel_group =
+                Some(ParallelGroup { start_index, end_index, task_indices });
+            self.join(tasks);
         }
-        StateFate::Aligned
     }
 
-    fn join(&mut self, indices: &[usize]) -> StateFate {
-        let Some(group) = &mut self.state.parallel_group else { return StateFate::Aligned };
-        for &index in indices {
-            group.start_index = group.start_index.min(index);
-            group.end_index = group.end_index.max(index);
-            group.task_indices.push(index);
+    fn join(&mut self, tasks: &[&Task]) {
+        let Some(group) = &mut self.state.parallel_group else { return };
+        for task in tasks {
+            group.start_index = group.start_index.min(task.index);
+            group.end_index = group.end_index.max(task.index);
+            group.task_indices.push(task.index);
         }
-        for &index in indices {
-            let attempts = self.attempts(index);
-            self.record(index, Status::Pending, None, attempts);
+        for task in tasks {
+            let attempts = self.attempts(task);
+            self.record(task, Status::Pending, None, attempts);
         }
-        StateFate::Aligned
     }
 
-    fn pass(&mut self, index: usize, unverified: bool) -> StateFate {
-        let task = &self.file.tasks[index];
-        let (attempt, attempts) = (self.number(index), state::one_more(self.attempts(index)));
+    fn pass(&mut self, task: &Task, unverified: bool) {
+        let (attempt, attempts) = (self.number(task), state::one_more(self.attempts(task)));
         let proof = if unverified { ", unverified" } else { "" };
         self.state.global_iteration = state::one_more(self.state.global_iteration);
         self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
@@ -308,10 +299,10 @@ impl Loop<'_> {
             Section::Completed,
             format!("- {} {} (attempt {attempt}{proof})", task.name(), short_title(&task.title)),
         );
-        if self.in_batch(index) {
-            self.record(index, Status::Success, None, attempts);
+        if self.in_batch(task) {
+            self.record(task, Status::Success, None, attempts);
         } else {
-            self.forget(index);
+            self.forget(task);
         }
         // Ahead of the commit, so that notes merged at the end of a batch and
         // the fix task of a neighbour are part of it.
@@ -320,40 +311,36 @@ impl Loop<'_> {
         if batch_ended {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        StateFate::Aligned
     }
 
-    fn fail(&mut self, index: usize, reason: &str) -> StateFate {
-        let task = &self.file.tasks[index];
-        let (attempt, attempts) = (self.number(index), state::one_more(self.attempts(index)));
+    fn fail(&mut self, task: &Task, reason: &str) {
+        let (attempt, attempts) = (self.number(task), state::one_more(self.attempts(task)));
         let reason = one_line(reason);
         self.state.global_iteration = state::one_more(self.state.global_iteration);
         if task.done {
             self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
         }
         self.note(Section::Failed, format!("- {} attempt {attempt}: {reason}", task.name()));
-        self.record(index, Status::Failed, Some(reason), attempts);
+        self.record(task, Status::Failed, Some(reason), attempts);
         if self.state.parallel_group.is_none() {
             self.add_fix_tasks();
         } else if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        StateFate::Aligned
     }
 
-    fn take_back(&mut self, index: usize, attempt: u64, reason: &str) -> StateFate {
+    fn take_back(&mut self, task: &Task, attempt: u64, reason: &str) {
         // What the pass has counted and forgotten.
         self.state.global_iteration = self.state.global_iteration.saturating_sub(1).max(1);
         // An attempt has begun, so fewer had failed than may; the number counts
         // those that were set aside too.
         let most = self.state.max_task_iterations.saturating_sub(1);
-        self.record(index, Status::Failed, None, attempt.saturating_sub(1).min(most));
-        self.fail(index, reason)
+        self.record(task, Status::Failed, None, attempt.saturating_sub(1).min(most));
+        self.fail(task, reason);
     }
 
-    fn set_aside(&mut self, index: usize, reason: &str) -> StateFate {
-        let task = &self.file.tasks[index];
-        let (attempt, attempts) = (self.number(index), self.attempts(index));
+    fn set_aside(&mut self, task: &Task, reason: &str) {
+        let (attempt, attempts) = (self.number(task), self.attempts(task));
         let reason = one_line(reason);
         // Every attempt counts towards the cap of the loop.
         self.state.global_iteration = state::one_more(self.state.global_iteration);
@@ -364,47 +351,42 @@ impl Loop<'_> {
             Section::Failed,
             format!("- {} attempt {attempt} is done again, alone: {reason}", task.name()),
         );
-        self.record(index, Status::Failed, Some(reason), attempts);
-        if let Some(result) = self.state.task_results.get_mut(&index) {
+        self.record(task, Status::Failed, Some(reason), attempts);
+        if let Some(result) = self.state.task_results.get_mut(&task.index) {
             result.set_aside = state::one_more(result.set_aside);
         }
         if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        StateFate::Aligned
     }
 
     /// The task waits for a person, the loop goes on with others. No failed
     /// attempt, but one towards the cap of the loop.
-    fn wait(&mut self, index: usize, reason: &str) -> StateFate {
-        let (attempts, reason) = (self.attempts(index), one_line(reason));
+    fn wait(&mut self, task: &Task, reason: &str) {
+        let (attempts, reason) = (self.attempts(task), one_line(reason));
         self.state.global_iteration = state::one_more(self.state.global_iteration);
-        if self.file.tasks[index].done {
-            self.effects.push(Effect::Edit(TaskEdit::Untick(self.file.tasks[index].key())));
+        if task.done {
+            self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
         }
-        let name = self.file.tasks[index].name();
-        self.note(Section::Blockers, format!("- {name} waits: {reason}"));
-        self.record(index, Status::Failed, None, attempts);
-        if let Some(result) = self.state.task_results.get_mut(&index) {
+        self.note(Section::Blockers, format!("- {} waits: {reason}", task.name()));
+        self.record(task, Status::Failed, None, attempts);
+        if let Some(result) = self.state.task_results.get_mut(&task.index) {
             result.waits = true;
         }
         if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
         }
-        StateFate::Aligned
     }
 
-    fn tick(&mut self, index: usize) -> StateFate {
-        let task = &self.file.tasks[index];
+    fn tick(&mut self, task: &Task) {
         self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
         let (name, title) = (task.name(), short_title(&task.title));
         self.note(Section::Completed, format!("- {name} {title} (ticked by you, not checked)"));
-        self.forget(index);
+        self.forget(task);
         // Without a result nothing would say where it is when it moves.
         if let Some(group) = &mut self.state.parallel_group {
-            group.task_indices.retain(|&member| member != index);
+            group.task_indices.retain(|&member| member != task.index);
         }
-        StateFate::Aligned
     }
 
     /// Lets the state follow tasks that are called otherwise now.
@@ -429,19 +411,17 @@ impl Loop<'_> {
     }
 
     /// Nobody waits any more for an answer about these tasks.
-    fn settle_questions(&mut self, settled: &[String]) -> StateFate {
+    fn settle_questions(&mut self, settled: &[String]) {
         for result in self.state.task_results.values_mut() {
             if settled.contains(&result.id) {
                 result.waits = false;
             }
         }
-        StateFate::Aligned
     }
 
-    fn resume(&mut self) -> StateFate {
-        self.state.awaiting_approval = false;
-        self.state.paused_for = None;
-        if self.state.blocked.take().is_some() {
+    fn resume(&mut self) {
+        let before = std::mem::replace(&mut self.state.standing, Standing::Running);
+        if matches!(before, Standing::Blocked(_)) {
             // A person has looked at it: one more round for what used its own.
             let cap = self.state.max_task_iterations;
             for result in self.state.task_results.values_mut() {
@@ -450,7 +430,6 @@ impl Loop<'_> {
                 }
             }
         }
-        StateFate::Aligned
     }
 
     /// Ends the batch when each of its tasks has a verdict.
@@ -466,38 +445,32 @@ impl Loop<'_> {
         true
     }
 
-    fn in_batch(&self, index: usize) -> bool {
-        self.state.parallel_group.as_ref().is_some_and(|g| g.task_indices.contains(&index))
+    fn in_batch(&self, task: &Task) -> bool {
+        self.state.parallel_group.as_ref().is_some_and(|g| g.task_indices.contains(&task.index))
     }
 
-    fn attempts(&self, index: usize) -> u64 {
-        let name = self.file.tasks[index].name();
-        self.state.result_of(index, &name).map_or(0, |result| result.attempts)
+    fn attempts(&self, task: &Task) -> u64 {
+        self.state.result_of(task).map_or(0, |result| result.attempts)
     }
 
-    fn record(&mut self, index: usize, status: Status, error: Option<String>, attempts: u64) {
-        let id = self.file.tasks[index].name();
-        let set_aside = self.times_set_aside(index);
-        self.forget(index);
-        let result = TaskResult { status, error, attempts, set_aside, waits: false, id };
-        self.state.task_results.insert(index, result);
-    }
-
-    fn times_set_aside(&self, index: usize) -> u64 {
-        let name = self.file.tasks[index].name();
-        self.state.result_of(index, &name).map_or(0, |result| result.set_aside)
+    fn record(&mut self, task: &Task, status: Status, error: Option<String>, attempts: u64) {
+        let set_aside = self.state.result_of(task).map_or(0, |result| result.set_aside);
+        self.forget(task);
+        let result =
+            TaskResult { status, error, attempts, set_aside, waits: false, id: task.name() };
+        self.state.task_results.insert(task.index, result);
     }
 
     /// The number of the attempt that has just ended.
-    fn number(&self, index: usize) -> u64 {
-        self.attempts(index) + self.times_set_aside(index) + 1
+    fn number(&self, task: &Task) -> u64 {
+        self.state.result_of(task).map_or(1, TaskResult::next_attempt)
     }
 
-    fn forget(&mut self, index: usize) {
-        let name = self.file.tasks[index].name();
-        self.state
-            .task_results
-            .retain(|at, result| result.id != name && !(*at == index && result.id.is_empty()));
+    fn forget(&mut self, task: &Task) {
+        let is_its_own = |at: usize, result: &TaskResult| {
+            task.is_named(&result.id) || (at == task.index && result.id.is_empty())
+        };
+        self.state.task_results.retain(|&at, result| !is_its_own(at, result));
     }
 
     fn note(&mut self, section: Section, text: String) {
@@ -556,8 +529,8 @@ impl Loop<'_> {
         let current = plan::current(&after.tasks);
         state.task_index = current.unwrap_or(after.tasks.len());
         state.task_iteration = current.map_or(1, |index| {
-            let name = after.tasks[index].name();
-            let attempts = state.result_of(index, &name).map_or(0, |result| result.attempts);
+            let result = state.result_of(&after.tasks[index]);
+            let attempts = result.map_or(0, |result| result.attempts);
             state::one_more(attempts)
         });
     }

@@ -439,7 +439,8 @@ mod tests {
 
     #[test]
     fn tasks_that_fix_each_other_or_themselves_do_not_hang() {
-        unit("- [ ] 1.1 [FIX 1.2] a\n- [ ] 1.2 [FIX 1.1] b\n");
+        let each_other = "- [ ] 1.1 [FIX 1.2] a\n- [ ] 1.2 [FIX 1.1] b\n";
+        assert_eq!(unit(each_other), Unit::Sequential(1));
         assert_eq!(unit("- [ ] 1.1 [FIX 1.1] a\n"), Unit::Sequential(0));
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::hook::Host;
 use crate::line;
-use crate::machine::Due;
+use crate::machine::{self, Due};
 use crate::owner::Holder;
 use crate::plan::Unit;
 use crate::state::State;
@@ -462,11 +462,12 @@ pub fn session_note(
             if let Some(due) = due_in_words(file, unit, state.task_iteration) {
                 note.push_str(&format!("Due: {due}. Held by {holder}.\n"));
             }
-            if let Some(blocked) = &state.blocked {
-                note.push_str(&format!("Blocked: {}\n", line::head(blocked, 300)));
-            } else if state.awaiting_approval {
-                note.push_str(&waiting(&Due::Paused(state.paused_for.clone())));
-                note.push('\n');
+            match machine::held(state) {
+                Some(Due::Blocked(why)) => {
+                    note.push_str(&format!("Blocked: {}\n", line::head(&why, 300)));
+                }
+                Some(due) => note.push_str(&format!("{}\n", waiting(&due))),
+                None => {}
             }
             note.push_str(&format!("Go on with {command}`specum next`.\n"));
         }

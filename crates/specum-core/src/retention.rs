@@ -7,18 +7,19 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::journal::{self, Entry, Record};
+use crate::moment::Moment;
 
 /// What may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expired<'a> {
-    /// Logs that were last written before this moment, in RFC 3339.
-    pub logs_before: &'a str,
+    /// Logs that were last written before this moment.
+    pub logs_before: &'a Moment,
     /// References that hold work which has been done again since, by task.
     pub kept: BTreeMap<&'a str, &'a str>,
 }
 
-/// What is older than a moment, written as a record's.
-pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Expired<'a> {
+/// What is older than a moment.
+pub fn older_than<'a>(records: &'a [Record], moment: &'a Moment) -> Expired<'a> {
     let logs_before = began(records).filter(|began| *began < moment).unwrap_or(moment);
     let mut kept = BTreeMap::new();
     // Behind the record that is looked at.
@@ -34,7 +35,7 @@ pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Expired<'a> {
                 if seen.insert(reference)
                     && is_complete
                     && passed.contains(&task.id)
-                    && record.at.as_str() < moment =>
+                    && record.at < *moment =>
             {
                 kept.insert(reference.as_str(), task.id.as_str());
             }
@@ -48,9 +49,9 @@ pub fn older_than<'a>(records: &'a [Record], moment: &'a str) -> Expired<'a> {
 /// verdicts with their proofs, its commits, what a person said, and what it cost.
 /// `None` if it is to stay as it is: because it is not old, because a newer version
 /// wrote some of it, or because nothing would go.
-pub fn thinned(segment: &[u8], moment: &str) -> Option<Vec<u8>> {
+pub fn thinned(segment: &[u8], moment: &Moment) -> Option<Vec<u8>> {
     let records = journal::parse(segment);
-    if records.last()?.at.as_str() >= moment {
+    if records.last()?.at >= *moment {
         return None;
     }
     let is_newer =
@@ -92,13 +93,13 @@ fn kept_of(record: Record) -> Option<Record> {
 }
 
 /// When the loop began that is under way, if one is.
-fn began(records: &[Record]) -> Option<&str> {
+fn began(records: &[Record]) -> Option<&Moment> {
     let is_end =
         |record: &Record| matches!(record.entry, Entry::Cancelled | Entry::Completed { .. });
     let since = records.iter().rposition(is_end).map_or(0, |at| at + 1);
     let start =
         records[since..].iter().find(|record| matches!(record.entry, Entry::Started { .. }));
-    start.map(|record| record.at.as_str())
+    start.map(|record| &record.at)
 }
 
 #[cfg(test)]
@@ -133,23 +134,24 @@ mod tests {
         let committed = r#"{"v":1,"at":"3","event":"committed","task":{"id":"1.1","title":"a"},"commit":"abc"}"#;
         let done = "{\"v\":1,\"at\":\"3\",\"event\":\"done\"}";
         let journal = format!("{opened}\n{passed}\n{done}\n{committed}\n{{\"torn");
-        assert_eq!(thinned(journal.as_bytes(), "3"), None, "not old yet");
-        let thin = thinned(journal.as_bytes(), "4").unwrap();
+        assert_eq!(thinned(journal.as_bytes(), &"3".into()), None, "not old yet");
+        let thin = thinned(journal.as_bytes(), &"4".into()).unwrap();
         let passed = passed.replace(r#","changes":{"state":"delete"}"#, "");
         assert_eq!(String::from_utf8_lossy(&thin), format!("{passed}\n{committed}\n"));
-        assert_eq!(thinned(&thin, "4"), None, "nothing more goes");
+        assert_eq!(thinned(&thin, &"4".into()), None, "nothing more goes");
         let newer = format!("{journal}\n{}\n", r#"{"v":2,"at":"3","event":"new"}"#);
-        assert_eq!(thinned(newer.as_bytes(), "4"), None, "a newer version may need it");
-        assert_eq!(thinned(b"", "4"), None);
+        assert_eq!(thinned(newer.as_bytes(), &"4".into()), None, "a newer version may need it");
+        assert_eq!(thinned(b"", &"4".into()), None);
     }
 
     #[test]
     fn finding_2_10_what_is_old_in_a_whole_journal_is_old_in_a_thinned_one() {
         let done = [("1", "started"), ("2", "kept"), ("3", "passed"), ("4", "completed")];
-        let thin = thinned((text(&done) + &text(&[("5", "resumed")])).as_bytes(), "9").unwrap();
+        let thin =
+            thinned((text(&done) + &text(&[("5", "resumed")])).as_bytes(), &"9".into()).unwrap();
         assert_eq!(
-            older_than(&journal::parse(&thin), "9").kept,
-            older_than(&story(&done), "9").kept
+            older_than(&journal::parse(&thin), &"9".into()).kept,
+            older_than(&story(&done), &"9".into()).kept
         );
     }
 
@@ -157,7 +159,7 @@ mod tests {
     fn finding_49_work_that_was_done_again_is_old_and_what_is_not_finished_never_is() {
         let done = [("1", "started"), ("2", "kept"), ("3", "passed"), ("4", "completed")];
         let is_old = |events: &[(&str, &str)], moment: &str| {
-            !older_than(&story(events), moment).kept.is_empty()
+            !older_than(&story(events), &moment.into()).kept.is_empty()
         };
         assert!(is_old(&done, "5"));
         assert!(!is_old(&done, "2"), "not yet");
@@ -169,8 +171,9 @@ mod tests {
 
     #[test]
     fn finding_49_the_logs_of_a_loop_under_way_are_not_old() {
-        let before =
-            |events: &[(&str, &str)]| older_than(&story(events), "5").logs_before.to_owned();
+        let before = |events: &[(&str, &str)]| {
+            older_than(&story(events), &"5".into()).logs_before.to_string()
+        };
         assert_eq!(before(&[]), "5");
         assert_eq!(before(&[("1", "started"), ("2", "completed")]), "5");
         assert_eq!(before(&[("1", "started"), ("2", "completed"), ("3", "started")]), "3");

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::budget::Budget;
 pub use crate::owner::{Owner, Process};
-use crate::tasks::TaskFile;
+use crate::tasks::{Task, TaskFile};
 
 /// The newest format this version writes. A file with a higher
 /// `formatVersion` is read but never overwritten.
@@ -74,6 +74,17 @@ impl Phase {
     }
 }
 
+/// Whether the loop may go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It may.
+    Running,
+    /// A person has to let it go on. Why, if nobody but specum wanted it to wait.
+    Paused(Option<String>),
+    /// It cannot go on by itself, for this reason.
+    Blocked(String),
+}
+
 /// Who feeds the agent its next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Driver {
@@ -94,8 +105,15 @@ pub struct ParallelGroup {
     pub end_index: usize,
     /// All of them.
     pub task_indices: Vec<usize>,
-    /// Whether they run at once.
-    pub is_parallel: bool,
+}
+
+impl ParallelGroup {
+    /// As in the file, where other programs look for the word that it is one.
+    fn to_wire(&self) -> Value {
+        let mut group = json(self);
+        group["isParallel"] = Value::Bool(true);
+        group
+    }
 }
 
 /// How far a task has come.
@@ -204,14 +222,10 @@ pub struct State {
     pub parallel_group: Option<ParallelGroup>,
     /// By index, as in the file.
     pub task_results: BTreeMap<usize, TaskResult>,
-    pub awaiting_approval: bool,
+    pub standing: Standing,
     pub quick_mode: bool,
     pub driver: Driver,
     pub owner: Option<Owner>,
-    /// Why the loop cannot go on by itself.
-    pub blocked: Option<String>,
-    /// Why the loop was paused, if nobody but specum wanted it.
-    pub paused_for: Option<String>,
     /// A digest of the plan as the last review has left it: whoever finds the same
     /// has nothing to review. Empty where somebody has to look; absent in a loop
     /// that another program began.
@@ -267,6 +281,8 @@ impl State {
 
     fn from_object(found: Map<String, Value>) -> Result<Self, Corrupt> {
         let read = FieldReader(&found);
+        let is_held = read.flag("awaitingApproval")?;
+        let paused_for = read.text("pausedFor")?.map(str::to_owned);
         Ok(State {
             phase: match read.text("phase")? {
                 Some("execution") => Phase::Execution,
@@ -290,7 +306,11 @@ impl State {
             max_fix_task_depth: read.count("maxFixTaskDepth")?.unwrap_or(DEFAULT_MAX_FIX_TASKS),
             parallel_group: read.typed("parallelGroup")?,
             task_results: read.typed("taskResults")?.unwrap_or_default(),
-            awaiting_approval: read.flag("awaitingApproval")?,
+            standing: match read.text("blocked")? {
+                Some(why) => Standing::Blocked(why.to_owned()),
+                None if is_held => Standing::Paused(paused_for),
+                None => Standing::Running,
+            },
             quick_mode: read.flag("quickMode")?,
             driver: match read.text("driver")? {
                 None | Some("hook") => Driver::Hook,
@@ -298,8 +318,6 @@ impl State {
                 Some(other) => return Err(Corrupt::Field("driver", format!("`{other}`"))),
             },
             owner: read.typed("owner")?,
-            blocked: read.text("blocked")?.map(str::to_owned),
-            paused_for: read.text("pausedFor")?.map(str::to_owned),
             plan: read.text("plan")?.map(str::to_owned),
             budget: read.typed("budget")?.unwrap_or_default(),
             format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
@@ -336,12 +354,14 @@ impl State {
     /// Every typed field under its name in the file, in the order a new file
     /// is written in.
     fn fields(&self) -> Vec<(&'static str, Option<Value>)> {
-        fn json<T: Serialize>(value: T) -> Value {
-            serde_json::to_value(value).expect("plain data is JSON")
-        }
         let driver = match self.driver {
             Driver::Hook => "hook",
             Driver::RalphLoop => "ralph-loop",
+        };
+        let (blocked, paused_for) = match &self.standing {
+            Standing::Running => (None, None),
+            Standing::Paused(why) => (None, why.as_ref()),
+            Standing::Blocked(why) => (Some(why), None),
         };
         vec![
             ("formatVersion", Some(json(self.format_version))),
@@ -356,14 +376,14 @@ impl State {
             ("fixTaskMap", Some(json(&self.fix_task_map))),
             ("maxFixTasksPerOriginal", Some(json(self.max_fix_tasks_per_original))),
             ("maxFixTaskDepth", Some(json(self.max_fix_task_depth))),
-            ("parallelGroup", self.parallel_group.as_ref().map(json)),
+            ("parallelGroup", self.parallel_group.as_ref().map(ParallelGroup::to_wire)),
             ("taskResults", (!self.task_results.is_empty()).then(|| json(&self.task_results))),
-            ("awaitingApproval", Some(json(self.awaiting_approval))),
+            ("awaitingApproval", Some(json(self.standing != Standing::Running))),
             ("quickMode", Some(json(self.quick_mode))),
             ("driver", Some(json(driver))),
             ("owner", self.owner.as_ref().map(json)),
-            ("blocked", self.blocked.as_ref().map(json)),
-            ("pausedFor", self.paused_for.as_ref().map(json)),
+            ("blocked", blocked.map(json)),
+            ("pausedFor", paused_for.map(json)),
             ("plan", self.plan.as_ref().map(json)),
             ("budget", (self.budget != Budget::default()).then(|| json(&self.budget))),
         ]
@@ -385,21 +405,27 @@ impl State {
         plan.is_some_and(|plan| plan == file.digest().hex())
     }
 
+    /// Why the loop cannot go on by itself, if it cannot.
+    pub fn blocked(&self) -> Option<&String> {
+        match &self.standing {
+            Standing::Blocked(why) => Some(why),
+            Standing::Running | Standing::Paused(_) => None,
+        }
+    }
+
     /// How many attempts the loop may still make.
     pub fn attempts_left(&self) -> u64 {
         // The iteration is the number of the next one. A loop of another program ends
         // at the last one, as it does there.
-        let end = self.max_global_iterations + u64::from(self.plan.is_some());
+        let end = self.max_global_iterations.saturating_add(u64::from(self.plan.is_some()));
         end.saturating_sub(self.global_iteration)
     }
 
     /// What earlier attempts at a task came to. The name decides, because
     /// positions shift; a result without one is taken by its position.
-    pub fn result_of(&self, index: usize, name: &str) -> Option<&TaskResult> {
-        self.task_results
-            .values()
-            .find(|result| result.id == name)
-            .or_else(|| self.task_results.get(&index).filter(|result| result.id.is_empty()))
+    pub fn result_of(&self, task: &Task) -> Option<&TaskResult> {
+        let at_its_place = || self.task_results.get(&task.index).filter(|r| r.id.is_empty());
+        self.task_results.values().find(|result| task.is_named(&result.id)).or_else(at_its_place)
     }
 }
 
@@ -408,6 +434,10 @@ pub fn render_object(object: &Map<String, Value>) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(object).expect("a map of strings is JSON");
     bytes.push(b'\n');
     bytes
+}
+
+fn json<T: Serialize>(value: T) -> Value {
+    serde_json::to_value(value).expect("plain data is JSON")
 }
 
 /// Typed access to the fields of a file.

@@ -12,7 +12,7 @@ use crate::machine::{self, Due};
 use crate::owner::{Holder, Owner, Process};
 use crate::plan::{Scope, Unit};
 use crate::prompt::{self, DueTask, Notice, PlanPosition, SpecName};
-use crate::state::{Corrupt, Driver, Phase, State, TaskResult};
+use crate::state::{Corrupt, Driver, Phase, Standing, State, TaskResult};
 use crate::tasks::{Mode, Task, TaskFile};
 use crate::verify::Role;
 
@@ -125,8 +125,8 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     if (any_open || (by_index && !all_ticked)) && state.attempts_left() == 0 {
         return scene.capped(state);
     }
-    if state.awaiting_approval {
-        return scene.waits(state);
+    if let Some(due) = machine::held(state) {
+        return scene.waits(&due);
     }
     if !by_index && !any_open && scene.questions.is_empty() {
         return Decision::silent();
@@ -237,7 +237,7 @@ impl Scene<'_> {
     fn beside_the_ralph_loop(&self, state: &State) -> Decision {
         let said = self.last_message.unwrap_or_default();
         let has_promised = completion::promises(said);
-        let waits = state.awaiting_approval || state.attempts_left() == 0;
+        let waits = state.standing != Standing::Running || state.attempts_left() == 0;
         let any_open = self.tasks.is_some_and(|file| file.open().next().is_some());
         if !(has_promised || completion::says(said, completion::ALL_TASKS_COMPLETE))
             || !any_open
@@ -279,15 +279,11 @@ impl Scene<'_> {
     }
 
     /// The loop is paused or blocked.
-    fn waits(&self, state: &State) -> Decision {
+    fn waits(&self, due: &Due) -> Decision {
         let name = self.spec.name;
         let line = format!("[ralph-specum] awaitingApproval=true, waiting for a person: {name}");
-        let due = match &state.blocked {
-            Some(why) => Due::Blocked(why.clone()),
-            None => Due::Paused(state.paused_for.clone()),
-        };
         let output = match self.input.host.works_itself() {
-            true => HookOutput::Tell(format!("specum: {name}: {}", prompt::waiting(&due))),
+            true => HookOutput::Tell(format!("specum: {name}: {}", prompt::waiting(due))),
             false => HookOutput::Silent,
         };
         Decision { output, ..Decision::silent_but(line) }
@@ -416,7 +412,7 @@ pub fn loop_waits(host: Host, name: &str, (done, total): (usize, usize)) -> Stri
 
 fn due_task<'t>(state: &State, task: &'t Task) -> DueTask<'t> {
     let name = task.name();
-    let attempt = state.result_of(task.index, &name).map_or(1, TaskResult::next_attempt);
+    let attempt = state.result_of(task).map_or(1, TaskResult::next_attempt);
     let role = if task.mode() == Mode::Verify { Role::QaEngineer } else { Role::Executor };
     DueTask { id: name, title: &task.title, role, attempt }
 }

@@ -11,7 +11,9 @@ mod gather;
 use serde::Serialize;
 
 use crate::journal::{Entry, Record};
+use crate::moment::Moment;
 use crate::tasks::TaskFile;
+use crate::verify::FailureClass;
 
 /// What became of a loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -21,9 +23,9 @@ pub struct Summary {
     #[serde(flatten)]
     pub standing: Standing,
     /// When it began, in RFC 3339; `None` without a journal.
-    pub since: Option<String>,
+    pub since: Option<Moment>,
     /// When its last record was written.
-    pub until: Option<String>,
+    pub until: Option<Moment>,
     /// How many boxes of the file are ticked.
     pub done: usize,
     /// How many tasks the file has.
@@ -128,12 +130,12 @@ pub struct Attempt {
     /// one number.
     pub number: u64,
     /// When it began.
-    pub began: String,
+    pub began: Moment,
     /// What came of it.
     pub result: AttemptResult,
-    /// The kind of failure, in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub class: String,
+    /// The kind of failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<FailureClass>,
     /// Why it failed or was set aside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,

@@ -5,6 +5,8 @@
 
 mod proof;
 
+use std::fmt;
+
 use crate::completion;
 use crate::line;
 use crate::tasks::{Command, Expectation};
@@ -234,36 +236,53 @@ pub enum CommitRun {
     Cannot(Vec<String>),
 }
 
-/// One of those that can refuse. The fifth only names files outside `Files`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
-    /// 1: no claim beside an admission.
+/// The kind of a failure: the layer that refused, or what went wrong with the agent.
+/// The fifth layer only names files outside `Files`. Shown and written as one word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// Layer 1: a claim beside an admission.
     Contradiction,
-    /// 2: nothing left uncommitted.
+    /// Layer 2: something is left uncommitted.
     Uncommitted,
-    /// 3: the executor said so.
-    Signal,
-    /// 4: the command succeeds.
+    /// Layer 3: the executor did not say that it is done.
+    NoSignal,
+    /// Layer 4: the check failed.
     Verify,
+    /// The agent cannot be started.
+    Missing,
+    /// It is not signed in.
+    Authentication,
+    /// It has used up what it may for a while.
+    RateLimit,
+    /// The task is too long for its model.
+    ContextOverflow,
+    /// What it talks to has failed.
+    Server,
+    /// It ended without an answer.
+    Crash,
+    /// It was silent for too long.
+    Idle,
+    /// It did not end in time.
+    Timeout,
+    /// It has used the dollars that were left for it.
+    OverBudget,
+    /// A word of another version.
+    #[serde(untagged)]
+    Other(String),
 }
 
-impl Layer {
-    /// The kind of failure, in one word, for records and programs.
-    pub fn class(self) -> &'static str {
-        match self {
-            Layer::Contradiction => "contradiction",
-            Layer::Uncommitted => "uncommitted",
-            Layer::Signal => "no-signal",
-            Layer::Verify => "verify",
-        }
+impl fmt::Display for FailureClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
-/// A layer that did not pass.
+/// Why an attempt did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Which.
-    pub layer: Layer,
+    /// What kind of reason.
+    pub class: FailureClass,
     /// Why, for the next attempt and for people.
     pub message: String,
 }
@@ -292,11 +311,10 @@ impl Verdict {
         self.failures.is_empty()
     }
 
-    /// The kind of failure, in one word: the check's word counts most. Empty
-    /// if there is none.
-    pub fn class(&self) -> &'static str {
-        let verify = self.failures.iter().find(|failure| failure.layer == Layer::Verify);
-        verify.or(self.failures.first()).map_or("", |failure| failure.layer.class())
+    /// The kind of failure, if there is one: the check's word counts most.
+    pub fn class(&self) -> Option<FailureClass> {
+        let verify = self.failures.iter().find(|failure| failure.class == FailureClass::Verify);
+        verify.or(self.failures.first()).map(|failure| failure.class.clone())
     }
 
     /// All failures in one text.
@@ -308,15 +326,15 @@ impl Verdict {
 /// Turns evidence into a verdict.
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let layers = [
-        (Layer::Contradiction, contradiction(evidence)),
-        (Layer::Uncommitted, uncommitted(evidence)),
-        (Layer::Signal, signal(evidence)),
-        (Layer::Verify, verify(evidence)),
+        (FailureClass::Contradiction, contradiction(evidence)),
+        (FailureClass::Uncommitted, uncommitted(evidence)),
+        (FailureClass::NoSignal, signal(evidence)),
+        (FailureClass::Verify, verify(evidence)),
     ];
     Verdict {
         failures: layers
             .into_iter()
-            .filter_map(|(layer, failed)| failed.map(|message| Failure { layer, message }))
+            .filter_map(|(class, failed)| failed.map(|message| Failure { class, message }))
             .collect(),
         unverified: evidence.check.proves_nothing(),
         outside: outside(evidence.files, evidence.changed),
@@ -388,7 +406,7 @@ fn uncommitted(evidence: &Evidence<'_>) -> Option<String> {
 
 /// The second layer alone, for a commit that was made later than the verdict.
 pub fn after_commit(commit: &CommitRun) -> Option<Failure> {
-    left_by(commit).map(|message| Failure { layer: Layer::Uncommitted, message })
+    left_by(commit).map(|message| Failure { class: FailureClass::Uncommitted, message })
 }
 
 fn left_by(commit: &CommitRun) -> Option<String> {

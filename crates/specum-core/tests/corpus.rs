@@ -1,9 +1,14 @@
-//! Every case of the fuzz corpus, in an ordinary test: what fuzzing has found
-//! once is looked for in every build.
+//! Every case of the fuzz corpus, and changed ones, in an ordinary test: what fuzzing
+//! has found once, and what lies near it, is looked for in every build.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::test_runner::{Config, TestRunner};
 
 #[path = "../../../fuzz/properties/lib.rs"]
 #[allow(unreachable_pub, reason = "a crate of its own beside the fuzz targets")]
@@ -13,22 +18,45 @@ mod properties;
 /// grows faster than its input.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Holds every case of a target against the properties of its format.
+/// How many changed cases of each target are tried.
+const CHANGED: u32 = 128;
+
+/// Holds every case of a target, and changed ones, against the properties of its format.
 #[allow(clippy::disallowed_methods, reason = "the cases are files, and time is measured")]
 fn replay(target: &str, hold: impl Fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let cases = fs::read_dir(&folder).expect("the corpus is part of the repository");
-    let mut replayed = 0;
-    for case in cases {
-        let path = case.expect("a folder can be listed").path();
+    let files = fs::read_dir(&folder).expect("the corpus is part of the repository");
+    let mut cases = Vec::new();
+    for file in files {
+        let path = file.expect("a folder can be listed").path();
         let bytes = fs::read(&path).expect("a case can be read");
         println!("{}", path.display());
         let began = Instant::now();
         hold(&bytes);
         assert!(began.elapsed() < SLOW, "{} is slow", path.display());
-        replayed += 1;
+        cases.push(bytes);
     }
-    assert!(replayed > 0, "{} holds no case", folder.display());
+    assert!(!cases.is_empty(), "{} holds no case", folder.display());
+    // A find becomes a case of the corpus, so proptest need not keep it.
+    let config = Config { cases: CHANGED, failure_persistence: None, ..Config::default() };
+    let tried = TestRunner::new(config).run(&changed(cases), |bytes| {
+        hold(&bytes);
+        Ok(())
+    });
+    tried.unwrap_or_else(|broken| panic!("{target}: {broken}"));
+}
+
+/// One of these cases, with a few stretches of it replaced.
+fn changed(cases: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![select(b"\n\r\"{}[]:,-` x#*9\\".as_slice()), any::<u8>()];
+    let stretch = (any::<Index>(), 0..20_usize, vec(byte, 0..6));
+    (select(cases), vec(stretch, 1..6)).prop_map(|(mut case, stretches)| {
+        for (at, length, bytes) in stretches {
+            let from = at.index(case.len() + 1);
+            case.splice(from..(from + length).min(case.len()), bytes);
+        }
+        case
+    })
 }
 
 #[test]

@@ -20,7 +20,7 @@ mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::Duration;
 
 use specum_core::attempt::{Attempt, Ledger, LoopStanding};
 use specum_core::check;
@@ -44,26 +44,25 @@ pub use self::open::NextWork;
 pub(crate) use self::review::{checks_on_record, review};
 pub use self::review::{release_session, told, without_ticks};
 pub use self::worktree::{Renewed, Worktree};
-use crate::git::{Git, Status};
+use crate::git::Status;
 use crate::owner;
-use crate::process;
+use crate::ports::{Repository, World};
 use crate::project::{Project, Spec};
 use crate::session;
 use crate::store::{Store, View};
 
 /// A spec with everything needed to work it.
-#[derive(Debug)]
 pub struct Workspace {
     /// The spec.
     pub spec: Spec,
     /// Its files.
     pub store: Store,
     /// The repository, or why there is none.
-    pub git: Result<Git, String>,
+    pub git: Result<Arc<dyn Repository>, String>,
     /// What is to be worked, and how many at once.
     pub scope: Scope,
     /// The work tree as it was when a commit had just been made.
-    after_commit: Mutex<Option<(Instant, Status)>>,
+    after_commit: Mutex<Option<(Duration, Status)>>,
     /// The folders of the project's other specs.
     others: Vec<PathBuf>,
     /// Which of their plans git ignores, once somebody has asked.
@@ -87,7 +86,7 @@ impl Workspace {
     /// a loop worked that came with the repository: its journal says which
     /// commands are run, and nobody here has begun it.
     pub fn new(project: &Project, spec: Spec) -> Result<Workspace, AttemptError> {
-        let git = match Git::open(&spec.root) {
+        let git = match spec.world.repositories.open(&spec.root) {
             Err(error) if !error.means_no_repository() => return Err(error.into()),
             other => other.map_err(|error| error.to_string()),
         };
@@ -124,6 +123,11 @@ impl Workspace {
         Ok(Workspace { check_time, ..Workspace::new(project, spec)? })
     }
 
+    /// Where all this is.
+    pub fn world(&self) -> &World {
+        &self.spec.world
+    }
+
     /// Refuses a plan that cannot be worked, or that has nothing to be worked.
     pub fn refuse_bad_plan(&self) -> Result<(), AttemptError> {
         let tasks = self.store.read_tasks()?;
@@ -142,7 +146,7 @@ impl Workspace {
         if *found_fit == Some(file.digest()) || file.tasks.is_empty() {
             return Ok(());
         }
-        let mistake = check::check(file, &process::lookup(&self.spec.root))
+        let mistake = check::check(file, &self.world().lookup(&self.spec.root))
             .into_iter()
             .find(|finding| finding.severity == check::Severity::Error);
         if let Some(found) = mistake {
@@ -160,10 +164,10 @@ impl Workspace {
             git.refuse_old()?;
             git.refuse_half_done()?;
             git.refuse_without_identity()?;
-            self.refuse_off_branch(git)?;
+            self.refuse_off_branch(&**git)?;
             // Otherwise the hooks commit, outside of the host's sandbox, and see to
             // our own files there.
-            if session::judged_by_hooks().is_none() {
+            if session::judged_by_hooks(self.world()).is_none() {
                 git.refuse_read_only()?;
                 git.refuse_unsigned()?;
                 git.exclude_own_files()?;
@@ -198,7 +202,7 @@ impl Workspace {
 
     /// A loop that waits because HEAD has left the branch of an attempt waits until
     /// it is back, or a person says that it is to go on where it is.
-    fn refuse_off_branch(&self, git: &Git) -> Result<(), AttemptError> {
+    fn refuse_off_branch(&self, git: &dyn Repository) -> Result<(), AttemptError> {
         let ledger = self.store.ledger()?;
         let Some(before) = ledger.left_branch() else { return Ok(()) };
         match git.status()?.branch {
@@ -286,8 +290,8 @@ impl Workspace {
     }
 
     /// The repository.
-    pub fn repository(&self) -> Result<&Git, AttemptError> {
-        self.git.as_ref().map_err(|why| AttemptError::NoRepository(why.clone()))
+    pub fn repository(&self) -> Result<&dyn Repository, AttemptError> {
+        self.git.as_deref().map_err(|why| AttemptError::NoRepository(why.clone()))
     }
 
     /// Whether several attempts are under way at once.
@@ -310,7 +314,7 @@ impl Workspace {
 
     /// Whether a person has ended the loop, or removed the spec.
     pub fn was_cancelled(&self) -> bool {
-        !self.spec.dir.exists()
+        !self.world().disk.exists(&self.spec.dir)
             || self.store.ledger().is_ok_and(|ledger| ledger.standing() == LoopStanding::Cancelled)
     }
 
@@ -332,7 +336,7 @@ impl Workspace {
     /// Nobody starts a loop anew, or ends an attempt, beside a process that is at
     /// work in the tree: what its agent does from then on would be nobody's.
     pub(super) fn refuse_beside_a_run(&self, state: &State) -> Result<(), AttemptError> {
-        match owner::holder(&self.store, Some(state), Asker::Runner(&process::me())) {
+        match owner::holder(&self.store, Some(state), Asker::Runner(&self.world().launcher.me())) {
             Holder::Other(owner @ Owner::Runner { .. }) => {
                 let by = owner.description();
                 Err(AttemptError::Held { spec: self.spec.name.clone(), by })

@@ -6,16 +6,16 @@
 //! segment that it becomes and on into the next one, finds its place again in a
 //! journal that was replaced, and waits for a line that is not whole yet.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use specum_core::event::{Event, Numbering};
 use specum_core::journal::{self, Record};
+use specum_core::moment::Moment;
 
-use crate::files::{self, FileError};
-use crate::os;
+use crate::files::FileError;
+use crate::ports::{FileInfo, OpenFile};
 use crate::store::Store;
 
 /// The longest journal worth reading.
@@ -37,7 +37,7 @@ pub struct Feed {
     /// The newest segment that is read; 0 if there is none.
     segment: u64,
     /// When the last record that is read was written.
-    last_at: String,
+    last_at: Moment,
     /// The journal as far as it is read.
     journal: Option<Place>,
     /// The journal's file as it was found last, if somebody has looked.
@@ -71,7 +71,7 @@ impl Feed {
             numbering: Numbering::default(),
             base: None,
             segment: 0,
-            last_at: String::new(),
+            last_at: Moment::default(),
             journal: None,
             seen: None,
         }
@@ -92,11 +92,12 @@ impl Feed {
     }
 
     fn read(&mut self, path: &Path) -> io::Result<Vec<Event>> {
-        let found = std::fs::symlink_metadata(path).ok().map(|file| Version::of(&file));
+        let disk = &self.store.world.disk;
+        let found = disk.look(path).ok().map(|file| Version::of(&file));
         if self.seen.as_ref() == Some(&found) {
             return Ok(Vec::new());
         }
-        let file = match files::open_own(path, File::options().read(true)) {
+        let file = match disk.open_own(path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -106,16 +107,16 @@ impl Feed {
         Ok(events)
     }
 
-    fn read_on(&mut self, mut file: Option<File>) -> io::Result<Vec<Event>> {
+    fn read_on(&mut self, mut file: Option<Box<dyn OpenFile>>) -> io::Result<Vec<Event>> {
         let mut events = Vec::new();
         if let (Some(place), Some(file)) = (&self.journal, &mut file)
-            && place.is_of(file)?
+            && place.is_of(&mut **file)?
         {
-            self.add(file, &mut events)?;
+            self.add(&mut **file, &mut events)?;
             return Ok(events);
         }
         if let (None, None, Some(file)) = (&self.journal, &self.seen, &mut file)
-            && self.skip_to_end(file)?
+            && self.skip_to_end(&mut **file)?
         {
             return Ok(events);
         }
@@ -123,10 +124,10 @@ impl Feed {
         // a segment by now.
         let segments = self.store.segments().into_iter().filter(|(n, _)| *n > self.segment);
         for (number, path) in segments.collect::<Vec<_>>() {
-            let mut segment = files::open_own(&path, File::options().read(true))?;
+            let mut segment = self.store.world.disk.open_own(&path)?;
             let start = match self.journal.take() {
                 // The journal that was read until now.
-                Some(place) if place.is_of(&mut segment)? => place.length,
+                Some(place) if place.is_of(&mut *segment)? => place.length,
                 // Another that has taken its place meanwhile.
                 Some(_) => {
                     self.numbering = self.base()?;
@@ -134,22 +135,26 @@ impl Feed {
                 }
                 None => 0,
             };
-            let text = read_from(&mut segment, start)?;
+            let text = segment.read(start, MAX_JOURNAL)?;
             self.number(journal::parse(&text), &mut events);
             (self.segment, self.base) = (number, Some(self.numbering));
         }
         let Some(mut file) = file else { return Ok(events) };
         if self.journal.is_some() {
-            self.read_replaced(&mut file, &mut events)?;
+            self.read_replaced(&mut *file, &mut events)?;
         } else {
             self.base = Some(self.numbering);
-            self.add(&mut file, &mut events)?;
+            self.add(&mut *file, &mut events)?;
         }
         Ok(events)
     }
 
     /// Reads a journal that was put in the place of the one that was read.
-    fn read_replaced(&mut self, file: &mut File, events: &mut Vec<Event>) -> io::Result<()> {
+    fn read_replaced(
+        &mut self,
+        file: &mut dyn OpenFile,
+        events: &mut Vec<Event>,
+    ) -> io::Result<()> {
         let before = self.numbering.last();
         let (from, last_at) = (self.from, self.last_at.clone());
         self.numbering = self.base()?;
@@ -169,10 +174,10 @@ impl Feed {
     }
 
     /// Begins at the end of a journal of which nothing is asked for.
-    fn skip_to_end(&mut self, file: &mut File) -> io::Result<bool> {
-        let found = file.metadata()?;
-        let start = found.len().saturating_sub(TAIL);
-        let tail = read_from(file, start)?;
+    fn skip_to_end(&mut self, file: &mut dyn OpenFile) -> io::Result<bool> {
+        let found = file.info()?;
+        let start = found.length.saturating_sub(TAIL);
+        let tail = file.read(start, MAX_JOURNAL)?;
         let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else { return Ok(false) };
         let before = tail[..end].iter().rposition(|byte| *byte == b'\n');
         let begins = match before {
@@ -191,7 +196,7 @@ impl Feed {
         self.numbering = Numbering::after(seq);
         self.last_at = last.at;
         self.journal = Some(Place {
-            identity: os::identity(&found),
+            identity: found.identity,
             length: start + end as u64 + 1,
             last_line: tail[begins..=end].to_vec(),
         });
@@ -205,7 +210,7 @@ impl Feed {
         }
         let mut base = Numbering::default();
         for (_, path) in self.store.segments().into_iter().filter(|(n, _)| *n <= self.segment) {
-            let text = files::read(&path, MAX_JOURNAL)?;
+            let text = self.store.world.disk.read(&path, MAX_JOURNAL)?;
             journal::parse(&text).iter().for_each(|record| {
                 base.number(record);
             });
@@ -214,11 +219,11 @@ impl Feed {
     }
 
     /// Reads the lines of the journal that are new, and whole.
-    fn add(&mut self, file: &mut File, events: &mut Vec<Event>) -> io::Result<()> {
-        let identity = os::identity(&file.metadata()?);
+    fn add(&mut self, file: &mut dyn OpenFile, events: &mut Vec<Event>) -> io::Result<()> {
+        let identity = file.info()?.identity;
         let place =
             self.journal.get_or_insert(Place { identity, length: 0, last_line: Vec::new() });
-        let mut text = read_from(file, place.length)?;
+        let mut text = file.read(place.length, MAX_JOURNAL)?;
         let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
         text.truncate(end + 1);
         let begins = text[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -243,30 +248,21 @@ impl Feed {
 
 impl Place {
     /// Whether a file still begins with what was read of it.
-    fn is_of(&self, file: &mut File) -> io::Result<bool> {
-        let found = file.metadata()?;
-        if found.len() < self.length || os::identity(&found) != self.identity {
+    fn is_of(&self, file: &mut dyn OpenFile) -> io::Result<bool> {
+        let found = file.info()?;
+        if found.length < self.length || found.identity != self.identity {
             return Ok(false);
         }
-        let mut line = vec![0; self.last_line.len()];
-        file.seek(SeekFrom::Start(self.length - line.len() as u64))?;
-        file.read_exact(&mut line)?;
-        Ok(line == self.last_line)
+        let length = self.last_line.len() as u64;
+        Ok(file.read(self.length - length, length)? == self.last_line)
     }
 }
 
 impl Version {
-    fn of(file: &Metadata) -> Version {
-        let (identity, modified) = (os::identity(file), file.modified().ok());
-        Version { identity, length: file.len(), modified }
+    fn of(file: &FileInfo) -> Version {
+        let FileInfo { identity, length, modified, .. } = *file;
+        Version { identity, length, modified }
     }
-}
-
-fn read_from(file: &mut File, start: u64) -> io::Result<Vec<u8>> {
-    file.seek(SeekFrom::Start(start))?;
-    let mut text = Vec::new();
-    file.take(MAX_JOURNAL).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]

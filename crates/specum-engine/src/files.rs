@@ -4,6 +4,9 @@
 //! opened. A write is a new file beside the old one and a rename, so a reader
 //! sees the one or the other and needs no lock.
 
+mod disk;
+mod lock;
+
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,6 +14,7 @@ use std::thread;
 
 use thiserror::Error;
 
+pub use self::disk::LocalDisk;
 use crate::{failpoint, os};
 
 /// How the temporary files of a write are called, so that a leftover of a
@@ -54,30 +58,6 @@ pub fn read_if_there(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileErr
     }
 }
 
-/// The end of a file.
-#[derive(Debug)]
-pub struct FileTail {
-    /// The last bytes.
-    pub bytes: Vec<u8>,
-    /// Whether they are the whole file.
-    pub whole: bool,
-    /// The first byte of the file.
-    pub first: Option<u8>,
-}
-
-/// The last `limit` bytes of a regular file.
-pub fn read_tail(path: &Path, limit: u64) -> io::Result<FileTail> {
-    let (mut file, length) = open_regular(path)?;
-    let mut first = [0];
-    let first = (file.read(&mut first)? == 1).then_some(first[0]);
-    file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
-    // With room for the end-of-file probe, so that nothing is moved.
-    let room = usize::try_from(length.min(limit)).unwrap_or(0) + 32;
-    let mut bytes = Vec::with_capacity(room);
-    file.take(limit).read_to_end(&mut bytes)?;
-    Ok(FileTail { bytes, whole: length <= limit, first })
-}
-
 /// A file and its length. Opening a pipe would wait for its writer, and a device
 /// has no end.
 fn open_regular(path: &Path) -> io::Result<(File, u64)> {
@@ -100,40 +80,30 @@ pub enum Durability {
 
 /// Puts a file in place of another, all at once, with the other's permissions.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_with(path, bytes, Durability::Fast)
-}
-
-/// The same, with a word on how long it is to last.
-pub fn write_with(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), FileError> {
-    let replacement = Replacement::new(path, bytes)?;
-    if durability == Durability::Synced {
-        // Otherwise the new name may be there before what it names.
-        replacement.unsynced().sync()?;
-    }
-    replacement.put_in_place()
+    Replacement::new(path, bytes)?.put_in_place()
 }
 
 /// What is to take the place of a file, written beside it.
 #[derive(Debug)]
-pub struct Replacement {
+struct Replacement {
     temp: tempfile::NamedTempFile,
     path: PathBuf,
 }
 
 impl Replacement {
     /// Writes it; the file itself stays as it is.
-    pub fn new(path: &Path, bytes: &[u8]) -> Result<Replacement, FileError> {
+    fn new(path: &Path, bytes: &[u8]) -> Result<Replacement, FileError> {
         let temp = prepared(path, bytes).map_err(|error| FileError::new("write", path, error))?;
         Ok(Replacement { temp, path: path.to_owned() })
     }
 
     /// The same as something that may not be on the disk yet.
-    pub fn unsynced(&self) -> Unsynced<'_> {
+    fn unsynced(&self) -> Unsynced<'_> {
         Unsynced { file: self.temp.as_file(), path: &self.path }
     }
 
     /// Puts it in place of the file.
-    pub fn put_in_place(self) -> Result<(), FileError> {
+    fn put_in_place(self) -> Result<(), FileError> {
         failpoint::reached("before rename");
         let put = self.temp.persist(&self.path);
         put.map_err(|error| FileError::new("write", &self.path, error.error))?;
@@ -144,11 +114,11 @@ impl Replacement {
 
 /// A file whose content may not be on the disk yet.
 #[derive(Debug, Clone, Copy)]
-pub struct Unsynced<'f> {
+struct Unsynced<'f> {
     /// The file.
-    pub file: &'f File,
+    file: &'f File,
     /// What it is called in an error.
-    pub path: &'f Path,
+    path: &'f Path,
 }
 
 impl Unsynced<'_> {
@@ -160,7 +130,7 @@ impl Unsynced<'_> {
 /// Brings files to the disk, all of them at the same time: a file system writes down
 /// together what it is asked for together, and otherwise waits for the disk once for
 /// each.
-pub fn sync_together(files: &[Unsynced<'_>]) -> Result<(), FileError> {
+fn sync_together(files: &[Unsynced<'_>]) -> Result<(), FileError> {
     let Some((first, others)) = files.split_first() else { return Ok(()) };
     thread::scope(|scope| {
         let beside: Vec<_> = others
@@ -182,14 +152,8 @@ pub fn sync_together(files: &[Unsynced<'_>]) -> Result<(), FileError> {
     })
 }
 
-/// Lets renames and deletions in a folder last: the disk may get the names of files
-/// much later than the files.
-pub fn sync_folder(folder: &Path) -> Result<(), FileError> {
-    os::sync_folder(folder).map_err(|error| FileError::new("write", folder, error))
-}
-
 /// Creates a file, all at once; `false` if somebody else was first.
-pub fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
+fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
     let failed = |error: io::Error| FileError::new("create", path, error);
     match prepared(path, bytes).map_err(failed)?.persist_noclobber(path) {
         Ok(_) => Ok(true),
@@ -225,7 +189,7 @@ fn prepared(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
 
 /// Adds a line at the end of a file, in one write. A torn line before it is
 /// ended first, so that it cannot swallow this one.
-pub fn append_line(path: &Path, line: &[u8], durability: Durability) -> Result<(), FileError> {
+fn append_line(path: &Path, line: &[u8], durability: Durability) -> Result<(), FileError> {
     let append = || -> io::Result<()> {
         let mut file = open_own(path, File::options().read(true).append(true).create(true))?;
         let mut bytes = Vec::with_capacity(line.len() + 1);

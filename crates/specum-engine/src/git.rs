@@ -10,8 +10,11 @@ mod commit;
 mod forward;
 mod known;
 mod path;
+mod port;
 mod programs;
 mod submodule;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use std::ffi::{OsStr, OsString};
@@ -23,12 +26,13 @@ use std::time::Duration;
 use specum_core::verify::ProcessEnd;
 use thiserror::Error;
 
-pub use self::busy::{Alone, say, say_by, say_no_more};
+use self::busy::Company;
 pub use self::commit::Committed;
 use self::commit::Staged;
 pub use self::forward::Forward;
 use self::known::Known;
-pub(crate) use self::path::shown;
+pub(crate) use self::path::{file as path_of, shown};
+pub use self::port::LocalRepositories;
 pub use self::programs::Programs;
 pub use self::work::{Merge, Worktree};
 use crate::files::{self, FileError};
@@ -233,6 +237,11 @@ pub struct Status {
 }
 
 impl Status {
+    /// A work tree at HEAD, on a branch, with these changes.
+    pub fn new(head: Option<String>, branch: Option<String>, changed: Vec<String>) -> Status {
+        Status { head, branch, changed, ..Status::default() }
+    }
+
     /// Reads what `git status --porcelain=v2 --branch -z` prints.
     fn parse(text: &[u8]) -> Status {
         let mut status = Status { staged_entries: Some(Vec::new()), ..Status::default() };
@@ -290,12 +299,17 @@ pub struct Git {
     pub root: PathBuf,
     /// What git has said about the index.
     known: Arc<Mutex<Known>>,
+    /// Who else may be at work in the tree.
+    company: Arc<Company>,
+    /// Held while git makes, removes or lists worktrees: it reads what it knows of
+    /// every one, and fails over one that is just being made or removed.
+    worktrees: Arc<Mutex<()>>,
 }
 
 impl Git {
     /// The repository whose work tree has this root.
     pub fn at(root: PathBuf) -> Git {
-        Git { root, known: Arc::default() }
+        Git { root, known: Arc::default(), company: Arc::default(), worktrees: Arc::default() }
     }
 
     /// The repository that a directory belongs to; the error says why there is

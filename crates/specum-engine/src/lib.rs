@@ -17,7 +17,8 @@
 //! - [`feed`] gives what happens to a spec, in its order, to whoever reads it;
 //! - [`logs`] keeps what agents print.
 //!
-//! `os` alone knows the operating system, [`clock`] the time of day.
+//! All of it reaches the world through [`ports`], which the simulation replaces; behind
+//! them `os` alone knows the operating system, [`clock`] the time of day.
 
 pub mod attempt;
 pub mod claude_config;
@@ -27,9 +28,12 @@ pub mod feed;
 pub mod files;
 pub mod git;
 pub mod logs;
+#[cfg(any(test, feature = "test-support"))]
+pub mod memory;
 pub mod ops;
 pub mod owner;
 pub mod person;
+pub mod ports;
 pub mod process;
 pub mod project;
 pub mod ralph_loop;

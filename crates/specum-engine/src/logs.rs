@@ -5,22 +5,20 @@
 //! be anything; what is no plain character in it becomes `_`, so no id leads out
 //! of the folder.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use specum_core::digest::Digest;
 
-use crate::process::Log;
+use crate::ports::Disk;
 use crate::project::Spec;
-use crate::{os, session};
 
 /// The longest name made of an id.
 const MAX_NAME: usize = 80;
 
 /// The folder for the logs of a spec; `None` without a home.
 pub fn log_dir(spec: &Spec) -> Option<PathBuf> {
-    Some(dir_below(&session::state_home()?, &spec.name, &spec.dir))
+    Some(dir_below(spec.world.state_home.as_ref()?, &spec.name, &spec.dir))
 }
 
 /// The same for a spec of this name that is, or was, at this place.
@@ -41,34 +39,30 @@ fn folder_at(name: &str, place: &Path) -> String {
 
 /// Begins the log of one start of an agent: `<task>-<attempt>.log`, or
 /// `<task>-<attempt>.2.log` when an attempt is started again.
-pub fn open_log(spec: &Spec, task: &str, attempt: u64) -> io::Result<(PathBuf, Log)> {
+pub fn new_log(spec: &Spec, task: &str, attempt: u64) -> io::Result<PathBuf> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_STATE_HOME nor HOME is set");
-    let (path, file) = open_in(&log_dir(spec).ok_or_else(none)?, task, attempt)?;
-    Ok((path, Log::new(file)))
+    new_in(&*spec.world.disk, &log_dir(spec).ok_or_else(none)?, task, attempt)
 }
 
-fn open_in(dir: &Path, task: &str, attempt: u64) -> io::Result<(PathBuf, File)> {
-    create_private(dir)?;
-    let mut start = newest_start(dir, task, attempt).map_or(1, |start| start + 1);
+/// What an agent prints may hold what is nobody else's business.
+fn new_in(disk: &dyn Disk, dir: &Path, task: &str, attempt: u64) -> io::Result<PathBuf> {
+    let mut start = newest_start(disk, dir, task, attempt).map_or(1, |start| start + 1);
     loop {
         let path = dir.join(file_name(task, attempt, start));
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true);
-        os::private_file(&mut options);
-        match options.open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => start += 1,
-            outcome => return outcome.map(|file| (path, file)),
+        if disk.create_private(&path)? {
+            return Ok(path);
         }
+        start += 1;
     }
 }
 
 /// The log of the last start of an attempt.
 pub fn newest_log(spec: &Spec, task: &str, attempt: u64) -> Option<PathBuf> {
-    newest_in(&log_dir(spec)?, task, attempt)
+    newest_in(&*spec.world.disk, &log_dir(spec)?, task, attempt)
 }
 
-fn newest_in(dir: &Path, task: &str, attempt: u64) -> Option<PathBuf> {
-    Some(dir.join(file_name(task, attempt, newest_start(dir, task, attempt)?)))
+fn newest_in(disk: &dyn Disk, dir: &Path, task: &str, attempt: u64) -> Option<PathBuf> {
+    Some(dir.join(file_name(task, attempt, newest_start(disk, dir, task, attempt)?)))
 }
 
 /// Whether a path that a journal names is a log of this spec: a journal may
@@ -77,14 +71,14 @@ pub fn is_log(spec: &Spec, path: &Path) -> bool {
     path.parent().is_some_and(|parent| log_dir(spec).is_some_and(|dir| dir == parent))
 }
 
-fn newest_start(dir: &Path, task: &str, attempt: u64) -> Option<u64> {
+fn newest_start(disk: &dyn Disk, dir: &Path, task: &str, attempt: u64) -> Option<u64> {
     let begin = format!("{}-{attempt}", plain(task));
     let start_of = |name: &str| match name.strip_prefix(&begin)?.strip_suffix(".log")? {
         "" => Some(1),
         rest => rest.strip_prefix('.')?.parse().ok(),
     };
-    let names = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.file_name());
-    names.filter_map(|name| start_of(name.to_str()?)).max()
+    let paths = disk.list(dir).ok()?.into_iter();
+    paths.filter_map(|path| start_of(path.file_name()?.to_str()?)).max()
 }
 
 fn file_name(task: &str, attempt: u64, start: u64) -> String {
@@ -110,25 +104,20 @@ pub(crate) fn plain(name: &str) -> String {
     }
 }
 
-/// What an agent prints may hold what is nobody else's business.
-fn create_private(dir: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    os::private_folder(&mut builder);
-    builder.create(dir)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::files::LocalDisk;
 
     #[test]
     fn every_start_of_an_attempt_has_a_file_of_its_own() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().join("a/b");
         let name = |task: &str, attempt| {
-            let (path, _) = open_in(&dir, task, attempt).unwrap();
-            assert_eq!(newest_in(&dir, task, attempt), Some(path.clone()));
+            let path = new_in(&LocalDisk, &dir, task, attempt).unwrap();
+            assert_eq!(newest_in(&LocalDisk, &dir, task, attempt), Some(path.clone()));
             path.strip_prefix(&dir).unwrap().to_str().unwrap().to_owned()
         };
         assert_eq!(name("1.2", 1), "1.2-1.log");
@@ -136,8 +125,8 @@ mod tests {
         assert_eq!(name("1.2", 1), "1.2-1.3.log");
         assert_eq!(name("1.2", 11), "1.2-11.log", "another attempt");
         assert_eq!(name("1.2-1", 2), "1.2-1-2.log", "another task");
-        assert_eq!(newest_in(&dir, "1.2", 1), Some(dir.join("1.2-1.3.log")));
-        assert_eq!(newest_in(&dir, "1.3", 1), None);
+        assert_eq!(newest_in(&LocalDisk, &dir, "1.2", 1), Some(dir.join("1.2-1.3.log")));
+        assert_eq!(newest_in(&LocalDisk, &dir, "1.3", 1), None);
         fs::remove_file(dir.join("1.2-1.log")).unwrap();
         assert_eq!(name("1.2", 1), "1.2-1.4.log", "the newest has the highest number");
     }
@@ -146,7 +135,7 @@ mod tests {
     fn no_id_leads_out_of_the_folder() {
         let place = tempfile::tempdir().unwrap();
         for id in ["../../x", "/etc/passwd", "..", "", "a/b\0c", "#3", &"é".repeat(500)] {
-            let (path, _) = open_in(place.path(), id, 1).unwrap();
+            let path = new_in(&LocalDisk, place.path(), id, 1).unwrap();
             assert_eq!(path.parent(), Some(place.path()), "{id:?}");
         }
     }
@@ -177,7 +166,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().join("logs");
-        let (path, _) = open_in(&dir, "1.1", 1).unwrap();
+        let path = new_in(&LocalDisk, &dir, "1.1", 1).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
         assert_eq!((mode(&dir), mode(&path)), (0, 0));
     }

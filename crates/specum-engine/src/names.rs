@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::logs;
 use crate::project::Spec;
-use crate::session;
 
 /// The name of the one worktree of an isolated run. Those of a group's tasks end with
 /// the number of their attempt.
@@ -12,7 +11,7 @@ pub(crate) const ISOLATED: &str = "isolated";
 
 /// Where the worktrees of a spec lie; `None` without a home.
 pub(crate) fn worktrees_dir(spec: &Spec) -> Option<PathBuf> {
-    Some(session::state_home()?.join("worktrees").join(logs::folder_of(spec)))
+    Some(spec.world.state_home.as_ref()?.join("worktrees").join(logs::folder_of(spec)))
 }
 
 /// The file that says whose worktrees lie in a folder.

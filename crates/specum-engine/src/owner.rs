@@ -12,8 +12,7 @@ use specum_core::guard::Memory;
 use specum_core::owner::{Asker, Holder, Owner, PidSpace, Process, Witness};
 use specum_core::state::State;
 
-use crate::clock;
-use crate::process;
+use crate::ports;
 use crate::session::Note;
 use crate::store::Store;
 
@@ -24,7 +23,7 @@ const RENEWAL: Duration = Duration::from_secs(15 * 60);
 
 /// Who holds the spec whose state this is.
 pub fn holder(store: &Store, state: Option<&State>, asker: Asker<'_>) -> Holder {
-    let world = World { store, tries_lock: true };
+    let world = Seen { store, tries_lock: true };
     Holder::of(state, &store.read_memory(), asker, |owner| owner.is_alive(&world))
 }
 
@@ -35,32 +34,33 @@ pub fn holder_at_stop(
     memory: &Memory,
     asker: Asker<'_>,
 ) -> Holder {
-    let world = World { store, tries_lock: false };
+    let world = Seen { store, tries_lock: false };
     Holder::of(state, memory, asker, |owner| owner.is_alive(&world))
 }
 
 /// Whether this very process holds the spec.
-pub fn is_this_run(state: &State) -> bool {
+pub fn is_this_run(world: &ports::World, state: &State) -> bool {
     // We are alive, so nobody needs to look.
-    let asker = Asker::Runner(&process::me());
+    let asker = Asker::Runner(&world.launcher.me());
     Holder::of(Some(state), &Memory::default(), asker, |_| true) == Holder::Me
 }
 
 /// Whether an owner of the spec is no longer alive.
 pub fn is_gone(store: &Store, owner: &Owner) -> bool {
-    !owner.is_alive(&World { store, tries_lock: true })
+    !owner.is_alive(&Seen { store, tries_lock: true })
 }
 
 /// A session of our host as the owner of a spec, from now on.
-pub fn session(id: &str) -> Owner {
-    let seen = Some(clock::now().to_string());
-    let process = Note::of(id).and_then(|note| note.process).or_else(process::host);
+pub fn session(world: &ports::World, id: &str) -> Owner {
+    let seen = Some(world.clock.now().to_string());
+    let noted = Note::of(world, id).and_then(|note| note.process);
+    let process = noted.or_else(|| world.launcher.host());
     Owner::Session { session_id: id.to_owned(), process, seen }
 }
 
 /// Whether the recorded owner says the same as the `current` one of the same
 /// session, and not too long ago.
-pub fn is_up_to_date(recorded: &Owner, current: &Owner) -> bool {
+pub fn is_up_to_date(world: &ports::World, recorded: &Owner, current: &Owner) -> bool {
     let (
         Owner::Session { session_id: id, process, seen },
         Owner::Session { session_id, process: host, .. },
@@ -68,30 +68,31 @@ pub fn is_up_to_date(recorded: &Owner, current: &Owner) -> bool {
     else {
         return false;
     };
-    let is_recent = seen.as_deref().and_then(age_of).is_some_and(|age| age < RENEWAL);
+    let is_recent =
+        seen.as_deref().and_then(|at| age_of(world, at)).is_some_and(|age| age < RENEWAL);
     id == session_id && process == host && is_recent
 }
 
 /// How long ago a recorded time was. One in the future is now: some clock is
 /// wrong, and whoever wrote it was alive.
-fn age_of(at: &str) -> Option<Duration> {
+fn age_of(world: &ports::World, at: &str) -> Option<Duration> {
     let at: Timestamp = at.parse().ok()?;
-    Some(clock::now().duration_since(at).try_into().unwrap_or_default())
+    Some(world.clock.now().duration_since(at).try_into().unwrap_or_default())
 }
 
 /// What can be seen of the owners of a spec.
-struct World<'a> {
+struct Seen<'a> {
     store: &'a Store,
     tries_lock: bool,
 }
 
-impl Witness for World<'_> {
+impl Witness for Seen<'_> {
     fn here(&self) -> &PidSpace {
-        process::space()
+        self.store.world.launcher.space()
     }
 
     fn lives(&self, process: &Process) -> Option<bool> {
-        process::is_alive(process)
+        self.store.world.launcher.is_alive(process)
     }
 
     fn holds_lock(&self, run: &Process) -> Option<bool> {
@@ -103,10 +104,10 @@ impl Witness for World<'_> {
 
     fn beat_age(&self, run: &Process) -> Option<Duration> {
         let beat = self.store.read_beat().filter(|beat| beat.process == *run)?;
-        age_of(&beat.at)
+        age_of(&self.store.world, &beat.at)
     }
 
     fn age(&self, at: &str) -> Option<Duration> {
-        age_of(at)
+        age_of(&self.store.world, at)
     }
 }

@@ -13,6 +13,7 @@ use std::io::{self, IsTerminal};
 use specum_core::agent::SESSION_MARKS;
 use thiserror::Error;
 
+use crate::ports::World;
 use crate::process;
 use crate::session;
 
@@ -50,9 +51,9 @@ impl NotAPerson {
 }
 
 /// Refuses a verb that does not come from a person.
-pub fn require(verb: &'static str, typed: Door) -> Result<(), NotAPerson> {
+pub fn require(world: &World, verb: &'static str, typed: Door) -> Result<(), NotAPerson> {
     let by_command = typed == Door::InSession;
-    if !is_below_a_run() && (by_command || by_message(verb) || at_a_terminal()) {
+    if !is_below_a_run() && (by_command || by_message(world, verb) || at_a_terminal()) {
         Ok(())
     } else {
         Err(NotAPerson::to_say(verb))
@@ -66,10 +67,11 @@ fn is_below_a_run() -> bool {
 
 /// Whether somebody has typed this very command as a whole message in the
 /// session that runs it now. It counts once.
-fn by_message(verb: &str) -> bool {
+fn by_message(world: &World, verb: &str) -> bool {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let is_the_verb = words.first().is_some_and(|word| word == verb);
-    is_the_verb && session::of_any_host().is_some_and(|id| session::take_typed(&id, &words))
+    let session = session::of_any_host(world).filter(|_| is_the_verb);
+    session.is_some_and(|id| session::take_typed(world, &id, &words))
 }
 
 /// Whether both sides are a terminal, and neither a host's nor a run's.

@@ -6,13 +6,12 @@
 //! when its time is up, the whole group is ended; what it printed is kept within
 //! bounds, and a pipe that some descendant holds open is not waited for.
 
+mod launcher;
 mod log;
 mod stream;
 mod tree;
 mod workers;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -28,6 +27,7 @@ use specum_core::verify::ProcessEnd;
 use crate::files::FileError;
 use crate::os;
 
+pub use self::launcher::LocalLauncher;
 pub use self::log::Log;
 pub use self::stream::{Chunk, Handle, Replay, StreamEnd, WholeLines, replay, stream};
 pub use self::tree::{
@@ -123,24 +123,14 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| os::is_program(file))
 }
 
-/// Tells what is known of a program that a command at `root` names. Each name
-/// is looked for once.
-pub fn lookup(root: &Path) -> impl Fn(&str) -> Program {
-    let known: RefCell<HashMap<String, Program>> = RefCell::default();
-    move |name| {
-        if let Some(program) = known.borrow().get(name) {
-            return *program;
-        }
-        let file = root.join(name);
-        let is_path = name.contains('/');
-        let is_found = if is_path { os::is_program(&file) } else { find_program(name).is_some() };
-        let program = match is_found {
-            true => Program::Found,
-            false if is_path && file.exists() => Program::NotExecutable,
-            false => Program::Missing,
-        };
-        known.borrow_mut().insert(name.to_owned(), program);
-        program
+/// What is known of a program that a command at `root` names.
+fn program(root: &Path, name: &str) -> Program {
+    let file = root.join(name);
+    let is_path = name.contains('/');
+    match if is_path { os::is_program(&file) } else { find_program(name).is_some() } {
+        true => Program::Found,
+        false if is_path && file.exists() => Program::NotExecutable,
+        false => Program::Missing,
     }
 }
 

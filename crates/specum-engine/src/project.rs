@@ -6,7 +6,6 @@
 //! such a name means the spec in the first specs directory, for hooks and verbs
 //! alike: a loop must not end because somebody adds a spec elsewhere.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,7 +13,7 @@ use specum_core::nearest;
 use specum_core::settings::{self, Inherited, Problem, Settings};
 use thiserror::Error;
 
-use crate::files;
+use crate::ports::{Disk, World};
 
 /// Where the settings stand, below the project.
 pub const SETTINGS_FILE: &str = ".claude/ralph-specum.local.md";
@@ -41,6 +40,8 @@ pub struct Project {
     /// Canonical paths of the specs directories, in the user's order. The
     /// default one may not exist.
     specs_dirs: Vec<PathBuf>,
+    /// Where all this is.
+    pub world: World,
 }
 
 /// A folder with a plan.
@@ -54,6 +55,8 @@ pub struct Spec {
     pub shown: String,
     /// The project's root.
     pub root: PathBuf,
+    /// Where all this is.
+    pub world: World,
 }
 
 /// The spec that the marker names.
@@ -113,23 +116,29 @@ pub enum SpecError {
 
 /// Whether a repository, or a linked worktree of one, begins here. A sandbox may
 /// put an empty `.git` where none is, so that none is made there.
-fn is_repository(dir: &Path) -> bool {
+fn is_repository(disk: &dyn Disk, dir: &Path) -> bool {
     let git = dir.join(".git");
-    git.join("HEAD").exists() || fs::metadata(git).is_ok_and(|git| git.is_file() && git.len() > 0)
+    disk.exists(&git.join("HEAD"))
+        || disk.look_behind(&git).is_ok_and(|git| git.is_file() && git.length > 0)
 }
 
 impl Project {
     /// The project that a directory belongs to: the nearest one upwards that
     /// has the settings file or a specs directory. The walk ends at a `.git`
     /// and at the home directory.
-    pub fn find(start: &Path, home: Option<&Path>) -> Option<Project> {
-        let start = fs::canonicalize(start).ok().filter(|dir| dir.is_dir())?;
-        let home = home.and_then(|home| fs::canonicalize(home).ok());
+    pub fn find(world: &World, start: &Path, home: Option<&Path>) -> Option<Project> {
+        let disk = &*world.disk;
+        let start = disk.real_path(start).ok().filter(|dir| disk.is_folder(dir))?;
+        // Looked up where a walk is needed: most sessions begin in the project.
+        let is_home =
+            |dir: &Path| home.and_then(|home| disk.real_path(home).ok()).as_deref() == Some(dir);
         for dir in start.ancestors() {
-            if dir.join(SETTINGS_FILE).is_file() || dir.join(DEFAULT_SPECS_DIR).is_dir() {
-                return Some(Project::at(dir.to_path_buf()));
+            if disk.is_file(&dir.join(SETTINGS_FILE))
+                || disk.is_folder(&dir.join(DEFAULT_SPECS_DIR))
+            {
+                return Some(Project::at(world, dir.to_path_buf()));
             }
-            if is_repository(dir) || home.as_deref() == Some(dir) {
+            if is_repository(disk, dir) || is_home(dir) {
                 break;
             }
         }
@@ -137,9 +146,10 @@ impl Project {
     }
 
     /// The project whose root is known.
-    pub fn at(root: PathBuf) -> Project {
+    pub fn at(world: &World, root: PathBuf) -> Project {
+        let disk = &*world.disk;
         let mut inherited = Vec::new();
-        let (settings, problems) = match files::read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
+        let (settings, problems) = match disk.read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
             Ok(text) => {
                 inherited = settings::inherited(&text);
                 settings::parse(&text)
@@ -159,16 +169,16 @@ impl Project {
         let mut warnings = Vec::new();
         let mut specs_dirs = Vec::new();
         for entry in &settings.specs_dirs {
-            match inside(&root, &root.join(entry)) {
-                Ok(dir) if dir.is_dir() => specs_dirs.push(dir),
+            match inside(disk, &root, &root.join(entry)) {
+                Ok(dir) if disk.is_folder(&dir) => specs_dirs.push(dir),
                 Ok(_) => warnings.push(format!("specs_dirs: {entry} is no directory; skipped")),
                 Err(why) => warnings.push(format!("specs_dirs: {entry} {why}; skipped")),
             }
         }
         if specs_dirs.is_empty() {
             let default = root.join(DEFAULT_SPECS_DIR);
-            match inside(&root, &default) {
-                Err(why) if default.exists() => {
+            match inside(disk, &root, &default) {
+                Err(why) if disk.exists(&default) => {
                     // Nothing is found in it, and nothing written.
                     warnings.push(format!("./{DEFAULT_SPECS_DIR} {why}; skipped"));
                     specs_dirs.push(root.join(".specum-no-specs"));
@@ -176,7 +186,8 @@ impl Project {
                 other => specs_dirs.push(other.unwrap_or(default)),
             }
         }
-        Project { root, settings, problems, inherited, warnings, specs_dirs }
+        let world = world.clone();
+        Project { root, settings, problems, inherited, warnings, specs_dirs, world }
     }
 
     /// Where the marker of the active spec stands.
@@ -189,10 +200,13 @@ impl Project {
     pub fn specs(&self) -> Vec<Spec> {
         let mut specs = Vec::new();
         for dir in &self.specs_dirs {
-            let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+            let is_hidden = |path: &Path| {
+                path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['.', '_']))
+            };
+            let entries = self.world.disk.entries(dir).into_iter();
             let mut found: Vec<Spec> = entries
-                .filter(|entry| !entry.file_name().to_string_lossy().starts_with(['.', '_']))
-                .filter_map(|entry| self.spec_at(&entry.path()).ok())
+                .filter(|path| !is_hidden(path))
+                .filter_map(|path| self.spec_at(&path).ok())
                 .collect();
             found.sort_by(|a, b| a.name.cmp(&b.name));
             specs.append(&mut found);
@@ -211,7 +225,7 @@ impl Project {
             let path = self.root.join(named);
             return match self.spec_at(&path) {
                 Ok(spec) => Ok(spec),
-                Err(_) if !path.exists() => {
+                Err(_) if !self.world.disk.exists(&path) => {
                     Err(SpecError::NotFound { name: named.to_owned(), near: None })
                 }
                 Err(why) => Err(SpecError::Refused { what: named.to_owned(), why }),
@@ -242,7 +256,7 @@ impl Project {
             let path = dir.join(name);
             match self.spec_at(&path) {
                 Ok(spec) if !found.contains(&spec) => found.push(spec),
-                Err(why) if path.exists() => refused = Some(why),
+                Err(why) if self.world.disk.exists(&path) => refused = Some(why),
                 Ok(_) | Err(_) => {}
             }
         }
@@ -258,7 +272,7 @@ impl Project {
     pub fn active(&self) -> Result<Option<Active>, SpecError> {
         let marker = self.current_spec_file();
         let refused = |why: String| SpecError::Refused { what: self.shown(&marker), why };
-        let text = match files::read(&marker, MAX_SMALL_FILE) {
+        let text = match self.world.disk.read(&marker, MAX_SMALL_FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refused(format!("cannot be read: {error}"))),
@@ -307,8 +321,9 @@ impl Project {
     }
 
     fn spec_at(&self, path: &Path) -> Result<Spec, String> {
-        let dir = inside(&self.root, path)?;
-        if !dir.is_dir() {
+        let disk = &*self.world.disk;
+        let dir = inside(disk, &self.root, path)?;
+        if !disk.is_folder(&dir) {
             return Err("is no directory".into());
         }
         // Whatever is called a spec may be worked, and moved to the trash.
@@ -319,11 +334,12 @@ impl Project {
             return Err("holds the specs and is none".into());
         }
         let in_specs = self.specs_dirs.iter().any(|specs| dir.parent() == Some(specs));
-        let has_plan =
+        let has_plan = || {
             ["tasks.md", ".ralph-state.json", "requirements.md", "design.md", "research.md"]
                 .iter()
-                .any(|name| dir.join(name).exists());
-        if !in_specs && !has_plan {
+                .any(|name| disk.exists(&dir.join(name)))
+        };
+        if !in_specs && !has_plan() {
             return Err("has no tasks.md and is in no specs folder".into());
         }
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -332,6 +348,7 @@ impl Project {
             shown: self.shown(&dir),
             dir,
             root: self.root.clone(),
+            world: self.world.clone(),
         })
     }
 }
@@ -343,7 +360,7 @@ fn is_bare_name(name: &str) -> bool {
 }
 
 /// The canonical form of a path, if it lies in the project.
-fn inside(root: &Path, path: &Path) -> Result<PathBuf, String> {
-    let real = fs::canonicalize(path).map_err(|error| format!("cannot be reached: {error}"))?;
+fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Result<PathBuf, String> {
+    let real = disk.real_path(path).map_err(|error| format!("cannot be reached: {error}"))?;
     if real.starts_with(root) { Ok(real) } else { Err("leads out of the project".into()) }
 }

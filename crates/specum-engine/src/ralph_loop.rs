@@ -15,8 +15,7 @@ use specum_core::prompt::{self, SpecName};
 use thiserror::Error;
 
 use crate::claude_config;
-use crate::clock;
-use crate::files::{self, FileError};
+use crate::files::FileError;
 use crate::project::Spec;
 
 /// Where the plugin looks for its loop, below the project.
@@ -88,7 +87,7 @@ pub enum LoopFileFate {
 impl LoopFile {
     /// Whose file it is. One that cannot be read is none that we wrote.
     pub fn of(spec: &Spec) -> LoopFile {
-        match files::read(&spec.root.join(LOOP_FILE), MAX_BYTES) {
+        match spec.world.disk.read(&spec.root.join(LOOP_FILE), MAX_BYTES) {
             Ok(bytes) => whose(&String::from_utf8_lossy(&bytes), spec),
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => LoopFile::Missing,
             Err(_) => LoopFile::Foreign,
@@ -126,8 +125,8 @@ pub fn can_drive(spec: &Spec) -> Result<(), LoopError> {
         return Err(LoopError::NoPlugin);
     }
     let dir = spec.root.join(".claude");
-    fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
-    if fs::canonicalize(&dir).is_ok_and(|real| !real.starts_with(&spec.root)) {
+    spec.world.disk.make_folder(&dir)?;
+    if spec.world.disk.real_path(&dir).is_ok_and(|real| !real.starts_with(&spec.root)) {
         return Err(LoopError::Outside(dir));
     }
     match LoopFile::of(spec) {
@@ -148,10 +147,10 @@ pub fn begin(spec: &Spec, session: Option<&str>, max_iterations: u64) -> Result<
          completion_promise: \"{}\"\nstarted_at: \"{}\"\n---\n\n{}",
         session.filter(is_id).unwrap_or_default(),
         completion::ALL_TASKS_COMPLETE,
-        clock::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        spec.world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         prompt::ralph_loop(named(spec)),
     );
-    Ok(files::write(&path, text.as_bytes())?)
+    Ok(spec.world.disk.write(&path, text.as_bytes())?)
 }
 
 /// Deletes the loop file of a spec, and no other.
@@ -159,7 +158,7 @@ pub fn end(spec: &Spec) -> Result<LoopFileFate, FileError> {
     match LoopFile::of(spec) {
         LoopFile::Missing => Ok(LoopFileFate::Nothing),
         LoopFile::Ours { active: true } => {
-            files::remove(&spec.root.join(LOOP_FILE)).map(|()| LoopFileFate::Deleted)
+            spec.world.disk.remove(&spec.root.join(LOOP_FILE)).map(|()| LoopFileFate::Deleted)
         }
         LoopFile::Ours { active: false } | LoopFile::OtherSpec(_) | LoopFile::Foreign => {
             Ok(LoopFileFate::Kept)

@@ -20,17 +20,18 @@ mod limits;
 mod pulse;
 mod recover;
 mod retain;
+#[cfg(feature = "test-support")]
+mod stepwise;
 mod worker;
 mod worktree;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use specum_core::agent::{Agent, Sign};
+use specum_core::budget::Budget;
 use specum_core::coordinate::agents::Patience;
 use specum_core::coordinate::{Broken, Input};
 use specum_core::event::{Outcome, RunId};
@@ -43,17 +44,18 @@ use thiserror::Error;
 use self::crew::{Crew, Stop};
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
+#[cfg(feature = "test-support")]
+pub use self::stepwise::{SteppedRun, SteppedStart, run_stepwise};
 use crate::attempt::{AttemptError, Workspace};
-use crate::clock;
-use crate::files::{self, FileError};
-use crate::git::{self, GitError, Programs};
+use crate::files::FileError;
+use crate::git::{GitError, Programs};
 use crate::logs;
 use crate::names;
 use crate::owner;
-use crate::process;
+use crate::ports::{Lock, Repository, World};
 use crate::project::Spec;
 use crate::ralph_loop;
-use crate::store::{self, Lock, StoreError};
+use crate::store::StoreError;
 
 /// How a person wants the spec worked.
 pub struct Options {
@@ -214,6 +216,9 @@ enum Message {
     Panicked,
 }
 
+/// Tells the driver something the coordinator has to know.
+type Tell<'t> = dyn Fn(Input) + 't;
+
 /// What a run came to.
 struct RunResult {
     outcome: Result<Outcome, RunError>,
@@ -222,23 +227,35 @@ struct RunResult {
 }
 
 /// An id that no other run has.
-pub fn run_id() -> RunId {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    RunId::new(clock::now().as_microsecond(), std::process::id(), count)
+pub fn run_id(world: &World) -> RunId {
+    let (at, process, count) = world.new_id();
+    RunId::new(at, process, count)
 }
 
 /// Works a spec until it is done or something says stop. Every record names the run
-/// that the store [writes as](store::Store::write_as).
+/// that the store [writes as](crate::store::Store::write_as).
 pub fn run(
     workspace: &Workspace,
     options: &Options,
     listener: &dyn Listener,
 ) -> Result<Outcome, RunError> {
-    let began = Instant::now();
-    process::begin_run(&workspace.spec.dir);
+    run_by(workspace, options, listener, driver::drive)
+}
+
+/// The same, by somebody who drives the coordinator.
+fn run_by(
+    workspace: &Workspace,
+    options: &Options,
+    listener: &dyn Listener,
+    drive: impl FnOnce(&Crew<'_>, Beginning) -> Result<RunResult, RunError>,
+) -> Result<Outcome, RunError> {
+    let world = workspace.world();
+    let began = world.clock.elapsed();
+    world.launcher.begin_run(&workspace.spec.dir);
     let _holding = acquire(workspace, options)?;
-    let worked = work(workspace, options, listener, began);
+    let worked = work(workspace, options, listener, |crew, budget| {
+        drive(crew, Beginning { at: began, budget })
+    });
     let worked = worked.unwrap_or_else(|error| RunResult { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = match waits_for_git(workspace, options)? {
@@ -266,6 +283,13 @@ fn failed(error: &RunError) -> Outcome {
     Outcome::Failed { why: error.to_string() }
 }
 
+/// What a run begins with.
+struct Beginning {
+    /// When, by the clock that does not jump.
+    at: Duration,
+    budget: Budget,
+}
+
 /// What keeps others away as long as a run works.
 struct Holding {
     _pulse: Pulse,
@@ -274,15 +298,21 @@ struct Holding {
 
 /// The lock of a tree, and what git may know of it.
 struct AloneInTree {
-    _lock: Lock,
-    _alone: git::Alone,
+    git: Arc<dyn Repository>,
+    _lock: Box<dyn Lock>,
+}
+
+impl Drop for AloneInTree {
+    fn drop(&mut self) {
+        self.git.be_alone(false);
+    }
 }
 
 /// Makes the spec ours, and the tree fit to be worked in.
 fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError> {
     workspace.bring_back()?;
     let state = workspace.store.read_state().and_then(Result::ok);
-    let me = process::me();
+    let me = workspace.world().launcher.me();
     if let Holder::Other(owner) =
         owner::holder(&workspace.store, state.as_ref(), Asker::Runner(&me))
     {
@@ -295,7 +325,7 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
             Owner::Session { .. } => return Err(RunError::Held { spec, by }),
         }
     }
-    process::refuse_without_temporaries()?;
+    workspace.world().launcher.refuse_without_temporaries()?;
     let alone = alone_in_tree(workspace)?;
     if let Some(what) = waits_for_git(workspace, options)? {
         return Err(RunError::GitChanged(what));
@@ -319,7 +349,7 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
     });
     if let Err(error) = &ready {
         let why = format!("not begun: {error}");
-        release(workspace, Outcome::Failed { why }, 0, Instant::now())?;
+        release(workspace, Outcome::Failed { why }, 0, workspace.world().clock.elapsed())?;
     }
     ready.map(|()| Holding { _pulse: pulse, _alone: alone })
 }
@@ -347,14 +377,16 @@ fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError>
     let Ok(git) = &workspace.git else { return Ok(None) };
     let path = git.run_lock()?;
     let spec = workspace.spec.name.clone();
-    match lock_of_the_living(&path) {
-        Ok(mut lock) => {
-            let note = serde_json::to_vec(&TreeUser { spec, process: process::me() });
+    let world = workspace.world();
+    match lock_of_the_living(world, &path)? {
+        Some(mut lock) => {
+            let note = serde_json::to_vec(&TreeUser { spec, process: world.launcher.me() });
             // Without it others are told less.
             let _ = lock.note(&note.expect("plain data is JSON"));
-            Ok(Some(AloneInTree { _lock: lock, _alone: git::Alone::in_tree(git) }))
+            git.be_alone(true);
+            Ok(Some(AloneInTree { git: Arc::clone(git), _lock: lock }))
         }
-        Err(StoreError::Busy { .. }) => Err(match tree_user(&path) {
+        None => Err(match tree_user(world, &path) {
             Some(TreeUser { spec: other, process }) if other == spec => {
                 AttemptError::Held { spec, by: Owner::Runner { process }.description() }.into()
             }
@@ -363,33 +395,31 @@ fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError>
                 RunError::TreeInUse { by }
             }
         }),
-        Err(error) => Err(error.into()),
     }
 }
 
 /// Takes the lock of a tree. A child of a killed run that has not become another
 /// program yet holds it for a moment more; that is waited for.
-fn lock_of_the_living(path: &Path) -> Result<Lock, StoreError> {
-    let began = Instant::now();
+fn lock_of_the_living(world: &World, path: &Path) -> Result<Option<Box<dyn Lock>>, FileError> {
+    let clock = &world.clock;
+    let began = clock.elapsed();
     loop {
-        match store::lock_now(path) {
-            Err(StoreError::Busy { .. })
-                if began.elapsed() < LETTING_GO && tree_user(path).is_none() =>
-            {
-                thread::sleep(BETWEEN_LOOKS);
+        match world.disk.lock(path, Duration::ZERO)? {
+            None if clock.elapsed() - began < LETTING_GO && tree_user(world, path).is_none() => {
+                clock.sleep(BETWEEN_LOOKS);
             }
-            taken => return taken,
+            taken => return Ok(taken),
         }
     }
 }
 
 /// Who works in a tree, if its lock tells. A run that was killed has left its
 /// note, and the next one may not have written its own yet.
-fn tree_user(lock: &Path) -> Option<TreeUser> {
-    let note = files::read(lock, MAX_NOTE).ok()?;
+fn tree_user(world: &World, lock: &Path) -> Option<TreeUser> {
+    let note = world.disk.read(lock, MAX_NOTE).ok()?;
     let user: TreeUser = serde_json::from_slice(&note).ok()?;
-    let is_here = user.process.space.as_ref() == Some(process::space());
-    let is_gone = is_here && process::is_alive(&user.process) == Some(false);
+    let is_here = user.process.space.as_ref() == Some(world.launcher.space());
+    let is_gone = is_here && world.launcher.is_alive(&user.process) == Some(false);
     (!is_gone).then_some(user)
 }
 
@@ -397,7 +427,7 @@ fn tree_user(lock: &Path) -> Option<TreeUser> {
 pub fn forget(spec: &Spec) {
     for place in [logs::log_dir(spec), names::worktrees_dir(spec)].into_iter().flatten() {
         // A copy of what nobody asks for any more.
-        let _ = std::fs::remove_dir_all(place);
+        let _ = spec.world.disk.remove_tree(&place);
     }
 }
 
@@ -422,7 +452,7 @@ fn work(
     workspace: &Workspace,
     options: &Options,
     listener: &dyn Listener,
-    began: Instant,
+    drive: impl FnOnce(&Crew<'_>, Budget) -> Result<RunResult, RunError>,
 ) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
@@ -444,13 +474,17 @@ fn work(
     // Not by a message: those who are to stop may have filled the line.
     let stop = Arc::new(Stop::default());
     let interrupted = Arc::clone(&stop);
-    process::tell_when_interrupted(move || interrupted.set(Outcome::Interrupted));
+    let launcher = &workspace.world().launcher;
+    launcher.when_interrupted(Box::new(move || interrupted.set(Outcome::Interrupted)));
     let store = workspace.store.clone();
-    git::say_by(move |text| {
+    let say = move |text| {
         // The spec's lock is held by nobody who waits for git. One who cannot record
         // it goes on waiting all the same.
         let _ = store.lock().and_then(|locked| locked.record(Entry::Warning { text }));
-    });
+    };
+    if let Ok(git) = &workspace.git {
+        git.say_to(Some(Box::new(say)));
+    }
     let crew = Crew {
         workspace,
         options,
@@ -461,8 +495,10 @@ fn work(
         warm: Mutex::default(),
         starts: Mutex::default(),
     };
-    let worked = driver::drive(&crew, began, budget);
-    git::say_no_more();
+    let worked = drive(&crew, budget);
+    if let Ok(git) = &workspace.git {
+        git.say_to(None);
+    }
     worked
 }
 
@@ -471,14 +507,15 @@ fn release(
     workspace: &Workspace,
     outcome: Outcome,
     uncharged: u64,
-    began: Instant,
+    began: Duration,
 ) -> Result<(), RunError> {
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
     let (done, total) = (view.file().done_count(), view.file().tasks.len());
-    let entry = Entry::RunEnded { outcome, done, total, millis: millis_since(began) };
+    let entry =
+        Entry::RunEnded { outcome, done, total, millis: millis_since(workspace.world(), began) };
     match &view.state {
-        Some(state) if owner::is_this_run(state) => {
+        Some(state) if owner::is_this_run(workspace.world(), state) => {
             let event = Event::Release { millis: uncharged };
             locked.write_step(entry, &machine::step(state, &view.file(), event))?;
         }
@@ -487,8 +524,8 @@ fn release(
     Ok(())
 }
 
-fn millis_since(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn millis_since(world: &World, began: Duration) -> u64 {
+    u64::try_from((world.clock.elapsed() - began).as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Why the commits of a run will not be where a person looks for them, and what

@@ -4,7 +4,6 @@
 //! that sees them keeps them here, below `$XDG_STATE_HOME/specum`, under the
 //! session's id; the command itself picks them up, once.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -13,8 +12,8 @@ use specum_core::digest::Digest;
 use specum_core::hook::Host;
 use specum_core::state::Process;
 
-use crate::clock;
-use crate::files::{self, FileError};
+use crate::files::FileError;
+use crate::ports::{FileInfo, World};
 use crate::process;
 use crate::project::Spec;
 
@@ -49,15 +48,15 @@ pub struct Pending {
 
 impl Pending {
     /// Keeps a command for the session's next call.
-    pub fn keep(&self) -> Result<(), FileError> {
-        path_of(&self.session_id).map_or(Ok(()), |path| write_json(&path, self))
+    pub fn keep(&self, world: &World) -> Result<(), FileError> {
+        path_of(world, &self.session_id).map_or(Ok(()), |path| write_json(world, &path, self))
     }
 
     /// Takes what the session has kept for a verb, if it has.
-    pub fn take(session_id: &str, verb: &str) -> Option<Pending> {
-        let path = path_of(session_id)?;
-        let bytes = files::read(&path, MAX_BYTES).ok()?;
-        files::remove(&path).ok()?;
+    pub fn take(world: &World, session_id: &str, verb: &str) -> Option<Pending> {
+        let path = path_of(world, session_id)?;
+        let bytes = world.disk.read(&path, MAX_BYTES).ok()?;
+        world.disk.remove(&path).ok()?;
         let pending: Pending = serde_json::from_slice(&bytes).ok()?;
         (pending.verb == verb && pending.session_id == session_id).then_some(pending)
     }
@@ -65,34 +64,34 @@ impl Pending {
 
 /// Keeps the words of a whole message that is a person's verb, until the next
 /// message.
-pub fn keep_typed(session_id: &str, words: &[String]) -> Result<(), FileError> {
-    let Some(path) = typed_path(session_id) else { return Ok(()) };
-    write_json(&path, &words)
+pub fn keep_typed(world: &World, session_id: &str, words: &[String]) -> Result<(), FileError> {
+    let Some(path) = typed_path(world, session_id) else { return Ok(()) };
+    write_json(world, &path, &words)
 }
 
 /// Forgets such words.
-pub fn forget_typed(session_id: &str) -> Result<(), FileError> {
-    typed_path(session_id).map_or(Ok(()), |path| files::remove(&path))
+pub fn forget_typed(world: &World, session_id: &str) -> Result<(), FileError> {
+    typed_path(world, session_id).map_or(Ok(()), |path| world.disk.remove(&path))
 }
 
 /// Whether somebody has typed just these words as a whole message. They count
 /// once, or until the next message where a sandbox keeps us from forgetting them.
-pub fn take_typed(session_id: &str, words: &[String]) -> bool {
-    let Some(path) = typed_path(session_id) else { return false };
-    let kept = files::read(&path, MAX_BYTES).ok();
+pub fn take_typed(world: &World, session_id: &str, words: &[String]) -> bool {
+    let Some(path) = typed_path(world, session_id) else { return false };
+    let kept = world.disk.read(&path, MAX_BYTES).ok();
     let kept: Option<Vec<String>> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let is_typed = kept.is_some_and(|kept| kept == words);
     if is_typed {
-        let _ = files::remove(&path);
+        let _ = world.disk.remove(&path);
     }
     is_typed
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+fn write_json(world: &World, path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     if let Some(dir) = path.parent() {
-        fs::create_dir_all(dir).map_err(|error| FileError::new("create", dir, error))?;
+        world.disk.make_folder(dir)?;
     }
-    files::write(path, &serde_json::to_vec(value).expect("plain data is JSON"))
+    world.disk.write(path, &serde_json::to_vec(value).expect("plain data is JSON"))
 }
 
 /// What a session is doing for us: which spec it works on, and what opened the
@@ -139,15 +138,15 @@ pub struct Turn {
 
 impl Turn {
     /// A turn that opens now.
-    pub fn now(id: String, is_a_persons: bool) -> Turn {
-        Turn { id, is_a_persons, opened: clock::now().to_string() }
+    pub fn now(world: &World, id: String, is_a_persons: bool) -> Turn {
+        Turn { id, is_a_persons, opened: world.clock.now().to_string() }
     }
 }
 
 impl Note {
     /// What is known of a session.
-    pub fn of(session_id: &str) -> Option<Note> {
-        let bytes = files::read(&note_path(session_id)?, MAX_BYTES).ok()?;
+    pub fn of(world: &World, session_id: &str) -> Option<Note> {
+        let bytes = world.disk.read(&note_path(world, session_id)?, MAX_BYTES).ok()?;
         let note: Note = serde_json::from_slice(&bytes).ok()?;
         (note.session_id == session_id).then_some(note)
     }
@@ -155,7 +154,7 @@ impl Note {
     /// Remembers that a session has asked for work of a spec. Whoever asks is at
     /// work, whatever opened the turn.
     pub fn asked(session_id: &str, turn: Option<&str>, spec: &Spec) -> Result<(), FileError> {
-        let before = Note::of(session_id).unwrap_or_default();
+        let before = Note::of(&spec.world, session_id).unwrap_or_default();
         let turn = turn.map(str::to_owned).or(before.turn.as_ref().map(|turn| turn.id.clone()));
         let note = Note {
             session_id: session_id.to_owned(),
@@ -164,12 +163,12 @@ impl Note {
             turn: turn.map(|id| Turn { id, is_a_persons: false, opened: String::new() }),
             ..before.clone()
         };
-        if note == before { Ok(()) } else { note.write() }
+        if note == before { Ok(()) } else { note.write(&spec.world) }
     }
 
     /// Remembers it from now on.
-    pub fn write(&self) -> Result<(), FileError> {
-        note_path(&self.session_id).map_or(Ok(()), |path| write_json(&path, self))
+    pub fn write(&self, world: &World) -> Result<(), FileError> {
+        note_path(world, &self.session_id).map_or(Ok(()), |path| write_json(world, &path, self))
     }
 }
 
@@ -179,11 +178,11 @@ pub fn current() -> Option<String> {
 }
 
 /// The session of any host this process was started in, if that can be told.
-pub fn of_any_host() -> Option<String> {
+pub fn of_any_host(world: &World) -> Option<String> {
     match host()? {
         Host::Claude => current(),
         Host::Codex => std::env::var(CODEX_VARIABLE).ok(),
-        Host::Gemini => process::ancestors().iter().find_map(session_of),
+        Host::Gemini => process::ancestors().iter().find_map(|above| session_of(world, above)),
     }
 }
 
@@ -200,40 +199,43 @@ pub fn host() -> Option<Host> {
 
 /// The session of this command, if its own model does the work and our hooks have
 /// been called in it: then they judge what it hands in.
-pub fn judged_by_hooks() -> Option<String> {
+pub fn judged_by_hooks(world: &World) -> Option<String> {
     host().filter(|host| host.works_itself())?;
-    of_any_host().filter(|session| Note::of(session).is_some())
+    of_any_host(world).filter(|session| Note::of(world, session).is_some())
 }
 
 /// Remembers which session a host's process has, for its commands.
-pub fn keep_session_of(process: &Process, session_id: &str) -> Result<(), FileError> {
-    match process_path(process) {
-        Some(path) if session_of(process).as_deref() != Some(session_id) => {
-            write_json(&path, &session_id)
+pub fn keep_session_of(
+    world: &World,
+    process: &Process,
+    session_id: &str,
+) -> Result<(), FileError> {
+    match process_path(world, process) {
+        Some(path) if session_of(world, process).as_deref() != Some(session_id) => {
+            write_json(world, &path, &session_id)
         }
         _ => Ok(()),
     }
 }
 
-fn session_of(process: &Process) -> Option<String> {
-    let bytes = files::read(&process_path(process)?, MAX_BYTES).ok()?;
+fn session_of(world: &World, process: &Process) -> Option<String> {
+    let bytes = world.disk.read(&process_path(world, process)?, MAX_BYTES).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
 /// Deletes the notes about sessions that were last written before a moment, and tells
 /// how many. Those of a session whose host still runs stay.
-pub(crate) fn forget_old(moment: Timestamp) -> Result<usize, FileError> {
-    let Some(dir) = state_home().map(|home| home.join(FOLDER)) else { return Ok(0) };
+pub(crate) fn forget_old(world: &World, moment: Timestamp) -> Result<usize, FileError> {
+    let Some(dir) = world.state_home.as_ref().map(|home| home.join(FOLDER)) else { return Ok(0) };
     let is_old = |path: &Path| {
-        let file = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
-        Some(Timestamp::try_from(file.modified().ok()?).ok()? < moment)
+        let file = world.disk.look(path).ok().filter(FileInfo::is_file)?;
+        Some(Timestamp::try_from(file.modified?).ok()? < moment)
     };
     let mut count = 0;
     // A folder that is not there has none.
-    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if is_old(&path) == Some(true) && !is_of_living_session(&path) {
-            files::remove(&path)?;
+    for path in world.disk.entries(&dir) {
+        if is_old(&path) == Some(true) && !is_of_living_session(world, &path) {
+            world.disk.remove(&path)?;
             count += 1;
         }
     }
@@ -242,24 +244,26 @@ pub(crate) fn forget_old(moment: Timestamp) -> Result<usize, FileError> {
 
 /// Whether a file in our folder is about a session whose host runs. Which session it
 /// is about is part of its name, or its content.
-fn is_of_living_session(path: &Path) -> bool {
+fn is_of_living_session(world: &World, path: &Path) -> bool {
     let note = |bytes: Vec<u8>| serde_json::from_slice::<Note>(&bytes).ok();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let noted = match name.split_once('.') {
-        Some((_, "process.json")) => files::read(path, MAX_BYTES)
+        Some((_, "process.json")) => world
+            .disk
+            .read(path, MAX_BYTES)
             .ok()
             .and_then(|bytes| serde_json::from_slice::<String>(&bytes).ok())
-            .and_then(|session| Note::of(&session)),
+            .and_then(|session| Note::of(world, &session)),
         Some((digest, _)) => {
             let path = path.with_file_name(format!("{digest}.note.json"));
-            files::read(&path, MAX_BYTES).ok().and_then(note)
+            world.disk.read(&path, MAX_BYTES).ok().and_then(note)
         }
         None => None,
     };
     let host = noted.and_then(|note| note.process);
     // One that cannot be seen from here is taken to be gone much earlier.
-    let host = host.filter(|host| host.space.as_ref() == Some(process::space()));
-    host.is_some_and(|host| process::is_alive(&host) != Some(false))
+    let host = host.filter(|host| host.space.as_ref() == Some(world.launcher.space()));
+    host.is_some_and(|host| world.launcher.is_alive(&host) != Some(false))
 }
 
 /// specum's own folder for what belongs to no project.
@@ -271,20 +275,20 @@ pub fn state_home() -> Option<PathBuf> {
 }
 
 /// A session's id is the host's and may be anything; its digest is a file name.
-fn path_of(session_id: &str) -> Option<PathBuf> {
+fn path_of(world: &World, session_id: &str) -> Option<PathBuf> {
     let name = Digest::of(session_id.as_bytes()).hex();
-    Some(state_home()?.join(FOLDER).join(format!("{name}.json")))
+    Some(world.state_home.as_ref()?.join(FOLDER).join(format!("{name}.json")))
 }
 
-fn process_path(process: &Process) -> Option<PathBuf> {
+fn process_path(world: &World, process: &Process) -> Option<PathBuf> {
     let name = format!("process {} {}", process.pid, process.started);
-    Some(path_of(&name)?.with_extension("process.json"))
+    Some(path_of(world, &name)?.with_extension("process.json"))
 }
 
-fn typed_path(session_id: &str) -> Option<PathBuf> {
-    Some(path_of(session_id)?.with_extension("typed.json"))
+fn typed_path(world: &World, session_id: &str) -> Option<PathBuf> {
+    Some(path_of(world, session_id)?.with_extension("typed.json"))
 }
 
-fn note_path(session_id: &str) -> Option<PathBuf> {
-    Some(path_of(session_id)?.with_extension("note.json"))
+fn note_path(world: &World, session_id: &str) -> Option<PathBuf> {
+    Some(path_of(world, session_id)?.with_extension("note.json"))
 }

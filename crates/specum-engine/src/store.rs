@@ -7,7 +7,6 @@
 //! start ends in the state before it or the state after it.
 
 mod backup;
-mod lock;
 mod marker;
 mod records;
 mod segments;
@@ -18,8 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use specum_core::attempt::Ledger;
 use specum_core::event::{Numbering, RunId};
@@ -32,18 +30,19 @@ use specum_core::tasks::{TaskFile, TaskText};
 use thiserror::Error;
 
 use self::backup::Backup;
-pub use self::lock::{Lock, lock_now};
 pub use self::marker::{make_active, move_to_trash};
 use self::records::Records;
 pub use self::transaction::Locked;
-use crate::clock;
-use crate::files::{self, Durability, FileError};
+use crate::files::{Durability, FileError};
+use crate::ports::{Disk, Lock, NewContent, World};
 use crate::project::Spec;
 
 /// The longest task, progress or part file that is worked.
 pub(crate) const MAX_TEXT: u64 = 64 * 1024 * 1024;
 /// The longest notes of one executor that are merged.
 const MAX_PART: u64 = 256 * 1024;
+/// A transaction takes milliseconds; a holder beyond this is stuck.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a check may keep others waiting: a batch of them.
 const CHECK_PATIENCE: Duration = Duration::from_secs(3000);
 /// How long a run waits for those who look whether there is one.
@@ -96,6 +95,8 @@ pub struct Store {
     dir: PathBuf,
     /// The project's root.
     root: PathBuf,
+    /// Where its files are.
+    pub(crate) world: World,
     /// The journal as far as it is read.
     records: Arc<Mutex<Records>>,
     /// The task file as it was read or written last: most looks find the same.
@@ -130,6 +131,7 @@ impl Store {
             name: spec.name.clone(),
             dir: spec.dir.clone(),
             root: spec.root.clone(),
+            world: spec.world.clone(),
             records: Arc::default(),
             known_tasks: Arc::default(),
             durability: Durability::Fast,
@@ -160,8 +162,12 @@ impl Store {
         self.durability = Durability::Synced;
     }
 
+    fn disk(&self) -> &dyn Disk {
+        &*self.world.disk
+    }
+
     fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-        files::write_with(path, bytes, self.durability)
+        self.disk().replace(&[NewContent { path, bytes }], self.durability, None)
     }
 
     /// `tasks.md`.
@@ -187,14 +193,14 @@ impl Store {
     /// The files that say what is run: a loop is begun by a person, it does not come
     /// with a repository.
     pub fn loop_files(&self) -> Vec<PathBuf> {
-        let mut files = segments::segments(&self.dir);
+        let mut files = segments::segments(self.disk(), &self.dir);
         files.extend([self.state_path(), self.journal_path()]);
         files
     }
 
     /// The copy of the journal that nobody deletes with the spec's own files.
     fn backup(&self) -> Option<Backup> {
-        Backup::of(&self.dir)
+        Backup::of(&self.world, &self.dir)
     }
 
     /// `.ralph.lock`.
@@ -225,9 +231,9 @@ impl Store {
     pub fn bring_part(&self, index: usize, from: &Path) -> Result<(), FileError> {
         let source = from.join(part_name(index));
         // A link would bring in a file of somebody else's choice.
-        let is_file = std::fs::symlink_metadata(&source).is_ok_and(|found| found.is_file());
-        match files::read_if_there(&source, MAX_PART) {
-            Ok(Some(text)) if is_file => files::write(&self.part_path(index), &text),
+        let is_file = self.disk().look(&source).is_ok_and(|found| found.is_file());
+        match self.disk().read_if_there(&source, MAX_PART) {
+            Ok(Some(text)) if is_file => self.disk().write(&self.part_path(index), &text),
             // Notes that are none, or too long, are not worth an attempt.
             _ => Ok(()),
         }
@@ -236,7 +242,7 @@ impl Store {
     /// Where a file really is, so that a rename does not replace a link to it.
     /// A link out of the project is not followed.
     fn writable(&self, path: &Path) -> Result<PathBuf, FileError> {
-        match path.canonicalize() {
+        match self.disk().real_path(path) {
             Ok(real) if real.starts_with(&self.root) => Ok(real),
             Ok(_) => {
                 let why = io::Error::other("it is a link that leads out of the project");
@@ -251,19 +257,20 @@ impl Store {
     /// Other programs may write it in place. One that was touched just now and
     /// cannot be read gets two seconds to become whole; nothing else waits.
     pub fn read_state(&self) -> Option<Result<State, Corrupt>> {
-        let started = Instant::now();
+        let clock = &self.world.clock;
+        let started = clock.elapsed();
         loop {
             let outcome = self.read_state_once()?;
             let torn = outcome.is_err() && self.was_touched_just_now();
-            if !torn || started.elapsed() >= TORN_WRITE {
+            if !torn || clock.elapsed() - started >= TORN_WRITE {
                 return Some(outcome);
             }
-            thread::sleep(Duration::from_millis(20));
+            clock.sleep(Duration::from_millis(20));
         }
     }
 
     fn read_state_once(&self) -> Option<Result<State, Corrupt>> {
-        match files::read(&self.state_path(), state::MAX_BYTES) {
+        match self.disk().read(&self.state_path(), state::MAX_BYTES) {
             Ok(bytes) => Some(State::parse(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.has_state().then(|| Err(Corrupt::Unreadable("a link to nothing".into())))
@@ -277,19 +284,20 @@ impl Store {
 
     /// Whether there is a state, in whatever shape.
     pub fn has_state(&self) -> bool {
-        self.state_path().symlink_metadata().is_ok()
+        self.disk().look(&self.state_path()).is_ok()
     }
 
     fn was_touched_just_now(&self) -> bool {
-        let touched = self.state_path().metadata().and_then(|data| data.modified());
-        touched.is_ok_and(|at| {
-            SystemTime::from(clock::now()).duration_since(at).is_ok_and(|age| age < TORN_WRITE)
+        let found = self.disk().look_behind(&self.state_path()).ok();
+        found.and_then(|found| found.modified).is_some_and(|at| {
+            let now = SystemTime::from(self.world.clock.now());
+            now.duration_since(at).is_ok_and(|age| age < TORN_WRITE)
         })
     }
 
     /// The task file, `None` if there is none.
     pub fn read_tasks(&self) -> Result<Option<Arc<TaskText>>, FileError> {
-        let Some(bytes) = files::read_if_there(&self.tasks_path(), MAX_TEXT)? else {
+        let Some(bytes) = self.disk().read_if_there(&self.tasks_path(), MAX_TEXT)? else {
             return Ok(None);
         };
         let mut known = self.known_tasks.lock().expect("no reader panics");
@@ -313,81 +321,91 @@ impl Store {
 
     /// The progress file; empty if there is none.
     pub fn read_progress(&self) -> Result<Vec<u8>, FileError> {
-        Ok(files::read_if_there(&self.progress_path(), MAX_TEXT)?.unwrap_or_default())
+        Ok(self.disk().read_if_there(&self.progress_path(), MAX_TEXT)?.unwrap_or_default())
     }
 
     /// Waits until no other check of this spec runs, and keeps others waiting.
-    pub fn check_turn(&self) -> Result<Lock, StoreError> {
-        lock::acquire_within(&self.dir.join(".ralph-check.lock"), CHECK_PATIENCE)
+    pub fn check_turn(&self) -> Result<Box<dyn Lock>, StoreError> {
+        self.acquire(&self.dir.join(".ralph-check.lock"), CHECK_PATIENCE)
     }
 
     /// Makes this process the only run of this spec. Whoever only looks whether
     /// there is one holds the lock for a moment, which is waited for.
-    pub fn lock_for_run(&self) -> Result<Lock, StoreError> {
-        lock::acquire_within(&self.run_lock_path(), RUN_PATIENCE)
+    pub fn lock_for_run(&self) -> Result<Box<dyn Lock>, StoreError> {
+        self.acquire(&self.run_lock_path(), RUN_PATIENCE)
+    }
+
+    fn acquire(&self, path: &Path, patience: Duration) -> Result<Box<dyn Lock>, StoreError> {
+        let busy = || StoreError::Busy { path: path.to_owned(), seconds: patience.as_secs() };
+        self.disk().lock(path, patience)?.ok_or_else(busy)
+    }
+
+    /// Whether another process holds a lock at this moment.
+    fn is_held(&self, path: &Path) -> bool {
+        self.disk().exists(path) && matches!(self.disk().lock(path, Duration::ZERO), Ok(None))
     }
 
     /// Whether a run holds its lock; `None` if that cannot be told.
     pub fn is_run_locked(&self) -> Option<bool> {
-        lock::is_held(&self.run_lock_path())
+        self.disk().is_locked(&self.run_lock_path())
     }
 
     /// The last beat of a run, if there is one.
     pub fn read_beat(&self) -> Option<Beat> {
-        let bytes = files::read(&self.beat_path(), MAX_BEAT).ok()?;
+        let bytes = self.disk().read(&self.beat_path(), MAX_BEAT).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Lets others see that a run is alive. It may be lost when the power goes:
     /// so is the run.
     pub fn write_beat(&self, beat: &Beat) -> Result<(), FileError> {
-        files::write(&self.beat_path(), &serde_json::to_vec(beat).expect("plain data is JSON"))
+        let beat = serde_json::to_vec(beat).expect("plain data is JSON");
+        self.disk().write(&self.beat_path(), &beat)
     }
 
     /// Lets others see that the run has ended.
     pub fn forget_beat(&self) -> Result<(), FileError> {
-        files::remove(&self.beat_path())
+        self.disk().remove(&self.beat_path())
     }
 
     /// Whether a check of this spec runs at this moment.
     pub fn is_being_checked(&self) -> bool {
-        let path = self.dir.join(".ralph-check.lock");
-        path.exists() && matches!(lock_now(&path), Err(StoreError::Busy { .. }))
+        self.is_held(&self.dir.join(".ralph-check.lock"))
     }
 
     /// Every record of the journal, read from its beginning: for whoever tells the
     /// story. Where things stand is in the ledger.
     pub fn read_journal(&self) -> Result<Vec<Record>, FileError> {
         let path = self.journal_path();
-        records::read_all(&path).map_err(|error| FileError::new("read", &path, error))
+        records::read_all(self.disk(), &path).map_err(|error| FileError::new("read", &path, error))
     }
 
     /// Where the attempts stand.
     pub fn ledger(&self) -> Result<Arc<Ledger>, FileError> {
         let path = self.journal_path();
-        let read = self.records.lock().expect("no reader panics").ledger(&path);
+        let read = self.records.lock().expect("no reader panics").ledger(self.disk(), &path);
         read.map_err(|error| FileError::new("read", &path, error))
     }
 
     /// The records of the loops before those that the journal tells of.
     pub fn read_earlier(&self) -> Result<Vec<Record>, FileError> {
-        segments::read(&self.dir)
+        segments::read(self.disk(), &self.dir)
     }
 
     /// The journals of earlier loops, by number.
     pub(crate) fn segments(&self) -> Vec<(u64, PathBuf)> {
-        segments::numbered(&self.dir)
+        segments::numbered(self.disk(), &self.dir)
     }
 
     /// How many journals of earlier loops there are.
     pub fn count_earlier(&self) -> usize {
-        segments::segments(&self.dir).len()
+        segments::segments(self.disk(), &self.dir).len()
     }
 
     /// The number of the last record of the spec; 0 if there is none.
     pub fn last_seq(&self) -> Result<u64, FileError> {
         let last_of = |path: &Path| -> Result<Option<u64>, FileError> {
-            match files::read_tail(path, SEQ_TAIL) {
+            match self.disk().read_tail(path, SEQ_TAIL) {
                 Ok(tail) => Ok(journal::last(&tail.bytes).and_then(|record| record.seq)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(FileError::new("read", path, error)),
@@ -424,48 +442,64 @@ impl Store {
     /// What the journal has on record about the plan.
     pub fn plan_record(&self) -> Result<Arc<PlanRecord>, FileError> {
         let path = self.journal_path();
-        let read = self.records.lock().expect("no reader panics").plan_record(&path);
+        let read = self.records.lock().expect("no reader panics").plan_record(self.disk(), &path);
         read.map_err(|error| FileError::new("read", &path, error))
     }
 
     /// What the hooks remember.
     pub fn read_memory(&self) -> Memory {
-        files::read(&self.memory_path(), state::MAX_BYTES)
+        self.disk()
+            .read(&self.memory_path(), state::MAX_BYTES)
             .map(|bytes| Memory::parse(&bytes))
             .unwrap_or_default()
     }
 
-    /// Lets the hooks remember something else. `false` if the memory was new
-    /// and another hook was faster.
+    /// Lets the hooks remember something else. `false` if nobody was known to own the
+    /// spec and another hook was faster.
     pub fn write_memory(&self, before: &Memory, after: &Memory) -> Result<bool, FileError> {
         let path = self.memory_path();
         if before == after {
             return Ok(true);
         }
-        if before.owner.is_none() && !path.exists() {
-            return files::create(&path, &after.render());
+        let bytes = &after.render();
+        if before.owner.is_none() {
+            if self.disk().create(NewContent { path: &path, bytes })? {
+                return Ok(true);
+            }
+            // What is there may say nothing, or no more than was read.
+            if self.read_memory() != *before {
+                return Ok(false);
+            }
         }
-        files::write(&path, &after.render()).map(|()| true)
+        self.disk().write(&path, bytes).map(|()| true)
     }
 
     /// Whether another process holds the lock at this moment.
     pub fn is_locked(&self) -> bool {
-        let path = self.lock_path();
-        path.exists() && matches!(lock_now(&path), Err(StoreError::Busy { .. }))
+        self.is_held(&self.lock_path())
     }
 
     /// Lets the hooks forget everything.
     pub fn forget_memory(&self) -> Result<(), FileError> {
-        files::remove(&self.memory_path())
+        self.disk().remove(&self.memory_path())
     }
 
     /// Takes the lock and completes what a killed process left half-done.
     pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
-        let held = lock::acquire(&self.lock_path())?;
+        let held = self.acquire(&self.lock_path(), lock_patience())?;
         let locked = Locked { store: self, _held: held, last_seq: Cell::new(None) };
         locked.recover()?;
         Ok(locked)
     }
+}
+
+/// Tests may not want to wait that long.
+fn lock_patience() -> Duration {
+    #[cfg(feature = "test-support")]
+    if let Some(millis) = std::env::var("SPECUM_LOCK_MILLIS").ok().and_then(|v| v.parse().ok()) {
+        return Duration::from_millis(millis);
+    }
+    LOCK_PATIENCE
 }
 
 fn part_name(index: usize) -> String {
@@ -489,7 +523,8 @@ mod tests {
     fn finding_55_a_plan_is_scanned_once_however_often_it_is_read() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().canonicalize().unwrap();
-        let spec = Spec { name: "a".into(), dir: dir.clone(), shown: "a".into(), root: dir };
+        let (name, shown, world) = ("a".into(), "a".into(), World::real());
+        let spec = Spec { name, dir: dir.clone(), shown, root: dir, world };
         let store = Store::of(&spec);
         std::fs::write(store.tasks_path(), "- [ ] 1.1 a\n- [ ] 1.2 b\n").unwrap();
         let first = store.read_tasks().unwrap().unwrap();

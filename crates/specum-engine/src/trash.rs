@@ -1,15 +1,15 @@
 //! Removed specs: a folder beside the specs from which they can be moved back.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::clock;
-use crate::git::{self, Git, GitError};
+use crate::files::FileError;
+use crate::git::{self, GitError};
+use crate::ports::{Disk, Repository};
+use crate::project::Spec;
 
 /// The folder, beside the specs.
 const FOLDER: &str = ".specum-trash";
@@ -29,26 +29,28 @@ pub(crate) struct Removed {
 }
 
 /// Moves the folder of a spec to the trash, and says where it is then.
-pub(crate) fn move_there(spec: &Path, name: &str) -> Result<PathBuf, (PathBuf, io::Error)> {
-    let trash = spec.with_file_name(FOLDER);
-    fs::create_dir_all(&trash).map_err(|error| (trash.clone(), error))?;
-    let target = trash.join(format!("{name}-{}", clock::now().strftime(STAMP)));
-    fs::rename(spec, &target).map_err(|error| (target.clone(), error))?;
+pub(crate) fn move_there(spec: &Spec) -> Result<PathBuf, FileError> {
+    let trash = spec.dir.with_file_name(FOLDER);
+    let (disk, now) = (&spec.world.disk, spec.world.clock.now());
+    disk.make_folder(&trash)?;
+    let target = trash.join(format!("{}-{}", spec.name, now.strftime(STAMP)));
+    let failed = |error| FileError::new("move the spec to", &target, error);
+    disk.rename(&spec.dir, &target).map_err(failed)?;
     Ok(target)
 }
 
 /// The specs of a folder that were removed before a moment. What has another name was
 /// put there by somebody else.
-pub(crate) fn removed_before(beside: &Path, moment: Timestamp) -> Vec<Removed> {
+pub(crate) fn removed_before(disk: &dyn Disk, beside: &Path, moment: Timestamp) -> Vec<Removed> {
     // A trash that is not there is empty.
-    let entries = fs::read_dir(beside.join(FOLDER)).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let entries = disk.entries(&beside.join(FOLDER)).into_iter();
+    let folders = entries.filter(|path| disk.look(path).is_ok_and(|found| found.is_folder()));
     let removed = |path: PathBuf| {
         let (name, at) = name_and_time(path.file_name()?.to_str()?)?;
         let name = name.to_owned();
         (at < moment).then(|| Removed { name, path, beside: beside.to_owned() })
     };
-    folders.filter_map(|entry| removed(entry.path())).collect()
+    folders.filter_map(removed).collect()
 }
 
 fn name_and_time(entry: &str) -> Option<(&str, Timestamp)> {
@@ -64,35 +66,38 @@ fn name_and_time(entry: &str) -> Option<(&str, Timestamp)> {
 impl Removed {
     /// Whether git has every document of the spec as it is here: then nothing is lost
     /// with it. specum's own files are not documents.
-    pub(crate) fn is_in(&self, git: &Git) -> Result<bool, GitError> {
-        let Ok(root) = self.beside.strip_prefix(&git.root) else { return Ok(false) };
-        self.folder_is_in(git, &self.path, &root.join(&self.name))
+    pub(crate) fn is_in(&self, disk: &dyn Disk, git: &dyn Repository) -> Result<bool, GitError> {
+        let Ok(root) = self.beside.strip_prefix(git.root()) else { return Ok(false) };
+        folder_is_in(disk, git, &self.path, &root.join(&self.name))
     }
+}
 
-    fn folder_is_in(&self, git: &Git, folder: &Path, was: &Path) -> Result<bool, GitError> {
-        // What cannot be looked at may be anything.
-        let Ok(entries) = fs::read_dir(folder) else { return Ok(false) };
-        for entry in entries {
-            let Ok((entry, kind)) = entry
-                .and_then(|entry| Ok((entry.file_type()?, entry)))
-                .map(|(kind, entry)| (entry, kind))
-            else {
-                return Ok(false);
-            };
-            let was = was.join(entry.file_name());
-            let is_safe = if kind.is_dir() {
-                self.folder_is_in(git, &entry.path(), &was)?
-            } else if git::is_own_file(&entry.file_name().to_string_lossy()) {
-                true
-            } else {
-                kind.is_file() && git.had_file(&entry.path(), &was)?
-            };
-            if !is_safe {
-                return Ok(false);
-            }
+/// Whether git has every document of a folder that was there.
+fn folder_is_in(
+    disk: &dyn Disk,
+    git: &dyn Repository,
+    folder: &Path,
+    was: &Path,
+) -> Result<bool, GitError> {
+    // What cannot be looked at may be anything.
+    let Ok(paths) = disk.list(folder) else { return Ok(false) };
+    for path in paths {
+        let (Ok(found), Some(name)) = (disk.look(&path), path.file_name()) else {
+            return Ok(false);
+        };
+        let was = was.join(name);
+        let is_safe = if found.is_folder() {
+            folder_is_in(disk, git, &path, &was)?
+        } else if git::is_own_file(&name.to_string_lossy()) {
+            true
+        } else {
+            found.is_file() && git.had_file(&path, &was)?
+        };
+        if !is_safe {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
 }
 
 #[cfg(test)]

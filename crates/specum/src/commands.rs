@@ -41,6 +41,7 @@ use crate::hook;
 use crate::report::{json, sanitize};
 use specum_engine::ops::{Caller, ErrorKind, OpError};
 use specum_engine::person::Door;
+use specum_engine::ports::World;
 use specum_engine::process;
 use specum_engine::session::{self, Pending};
 
@@ -141,15 +142,16 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
 /// The command line. Behind `--from-session` stands a verb whose arguments were
 /// typed in a host and kept by its hook, because they must not pass through a
 /// shell.
-fn command_line() -> Result<(Vec<std::ffi::OsString>, Door), String> {
+fn command_line(world: &World) -> Result<(Vec<std::ffi::OsString>, Door), String> {
     let mut line: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let mut typed = Door::Here;
     if line.len() == 3 && line[1] == "--from-session" {
         line.remove(1);
         let verb = line[1].to_string_lossy().into_owned();
         // Without them the verb would do something else than was typed.
-        let pending =
-            session::current().and_then(|id| Pending::take(&id, &verb)).ok_or_else(|| {
+        let pending = session::current()
+            .and_then(|id| Pending::take(world, &id, &verb))
+            .ok_or_else(|| {
                 format!(
                     "the arguments of /ralph-specum:{verb} did not arrive; is the plugin's hook \
                  UserPromptExpansion on? `specum {verb}` does the same in a terminal"
@@ -163,7 +165,8 @@ fn command_line() -> Result<(Vec<std::ffi::OsString>, Door), String> {
 
 /// Runs the program on its command line.
 pub fn run() -> ExitCode {
-    let (line, typed) = match command_line() {
+    let world = World::real();
+    let (line, typed) = match command_line(&world) {
         Ok(line) => line,
         Err(why) => {
             let _ = writeln!(io::stderr(), "error: {why}");
@@ -173,9 +176,9 @@ pub fn run() -> ExitCode {
     let matches = Cli::command().get_matches_from(line);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     process::clean_up_when_interrupted();
-    let caller = Caller::new(typed, &warn);
+    let caller = Caller::new(&world, typed, &warn);
     let outcome = match &cli.verb {
-        None => advice::run(),
+        None => advice::run(&world),
         Some(verb) => answer_verb(verb, &matches, &caller),
     };
     match outcome {

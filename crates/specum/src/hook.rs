@@ -13,6 +13,7 @@ mod end_of_turn;
 mod turn;
 
 use std::io::{self, Read, Write};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use specum_core::completion;
 use specum_core::guard::{Memory, Released};
 use specum_core::hook::{Host, Input};
 use specum_core::machine;
+use specum_core::moment::Moment;
 use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{Scope, Unit};
 use specum_core::prompt::{self, SpecName};
@@ -32,11 +34,9 @@ use specum_core::tasks::{TaskEdit, TaskText};
 use crate::exit::Exit;
 use specum_engine::attempt::release_session;
 use specum_engine::claude_config;
-use specum_engine::clock;
-use specum_engine::files;
-use specum_engine::git::Git;
 use specum_engine::ops::noted_spec;
 use specum_engine::owner;
+use specum_engine::ports::World;
 use specum_engine::process;
 use specum_engine::project::{Project, Spec, SpecError};
 use specum_engine::session::{self, Note};
@@ -60,7 +60,59 @@ const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
 /// Answers one event.
 pub fn run(event: &str) -> Exit {
-    let answer: fn(&Input) -> Option<String> = match event {
+    let Some(answer) = answer_to(event) else {
+        log(&format!("unknown hook `{event}`; the hooks are {}", EVENTS.join(", ")));
+        // Not 2: hosts take that for "do not stop".
+        return Exit::Failed;
+    };
+    if event != "stop" {
+        // A check that runs when the host ends us must not run on.
+        process::clean_up_when_interrupted();
+    }
+    let input = read_input().as_deref().and_then(Input::parse);
+    let output = input.and_then(|input| answer(&HookCall { world: &World::real(), input: &input }));
+    tracing::debug!(event, ?output, "answers a hook");
+    if let Some(output) = output {
+        // A host that has closed the pipe does not want to know.
+        let _ = io::stdout().lock().write_all(output.as_bytes());
+    }
+    Exit::Done
+}
+
+/// Answers one event of a host that is in some world.
+#[cfg(feature = "test-support")]
+pub fn answer(world: &World, event: &str, input: &[u8]) -> Option<String> {
+    let input = Input::parse(input)?;
+    IS_QUIET.set(true);
+    let answer = answer_to(event)?(&HookCall { world, input: &input });
+    IS_QUIET.set(false);
+    answer
+}
+
+#[cfg(feature = "test-support")]
+thread_local! {
+    /// Whether nobody reads the log: a simulation calls hooks by the million.
+    static IS_QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// What a host tells a hook, and where.
+struct HookCall<'a> {
+    world: &'a World,
+    input: &'a Input,
+}
+
+impl Deref for HookCall<'_> {
+    type Target = Input;
+
+    fn deref(&self) -> &Input {
+        self.input
+    }
+}
+
+type Answer = fn(&HookCall<'_>) -> Option<String>;
+
+fn answer_to(event: &str) -> Option<Answer> {
+    let answer: Answer = match event {
         "stop" => stop,
         "session-start" => session_start,
         "session-end" => session_end,
@@ -70,23 +122,9 @@ pub fn run(event: &str) -> Exit {
         "post-tool-use" => answer::after_call,
         "post-tool-use-failure" => answer::failed_call,
         "subagent-stop" => agent::end_of_agent,
-        unknown => {
-            log(&format!("unknown hook `{unknown}`; the hooks are {}", EVENTS.join(", ")));
-            // Not 2: hosts take that for "do not stop".
-            return Exit::Failed;
-        }
+        _ => return None,
     };
-    if event != "stop" {
-        // A check that runs when the host ends us must not run on.
-        process::clean_up_when_interrupted();
-    }
-    let output = read_input().as_deref().and_then(Input::parse).and_then(|input| answer(&input));
-    tracing::debug!(event, ?output, "answers a hook");
-    if let Some(output) = output {
-        // A host that has closed the pipe does not want to know.
-        let _ = io::stdout().lock().write_all(output.as_bytes());
-    }
-    Exit::Done
+    Some(answer)
 }
 
 /// Standard input to its end, so that the host is not left with a broken pipe;
@@ -94,12 +132,19 @@ pub fn run(event: &str) -> Exit {
 fn read_input() -> Option<Vec<u8>> {
     let mut input = Vec::new();
     let mut stdin = io::stdin().lock();
-    stdin.by_ref().take(MAX_INPUT).read_to_end(&mut input).ok()?;
+    let length = stdin.by_ref().take(MAX_INPUT).read_to_end(&mut input).ok()?;
+    if (length as u64) < MAX_INPUT {
+        return Some(input);
+    }
     let rest = io::copy(&mut stdin, &mut io::sink()).ok()?;
     (rest == 0).then_some(input)
 }
 
 fn log(line: &str) {
+    #[cfg(feature = "test-support")]
+    if IS_QUIET.get() {
+        return;
+    }
     let mark = if line.starts_with('[') { "" } else { "[ralph-specum] " };
     // One write, so that lines of two hooks do not mix.
     let _ = io::stderr().lock().write_all(format!("{mark}{line}\n").as_bytes());
@@ -107,18 +152,18 @@ fn log(line: &str) {
 
 /// The project a session works in, unless the user has turned the hooks off, or
 /// a run has started the session: then the run is the loop.
-fn project_of(cwd: &str) -> Option<Project> {
+fn project_of(world: &World, cwd: &str) -> Option<Project> {
     if std::env::var_os(process::MARK).is_some() {
         return None;
     }
     let home = std::env::var_os("HOME");
-    let project = Project::find(Path::new(cwd), home.as_deref().map(Path::new))?;
+    let project = Project::find(world, Path::new(cwd), home.as_deref().map(Path::new))?;
     project.settings.enabled.then_some(project)
 }
 
 /// The active spec of that project.
-fn active_spec(cwd: &str) -> Option<(Project, Spec)> {
-    let project = project_of(cwd)?;
+fn active_spec(world: &World, cwd: &str) -> Option<(Project, Spec)> {
+    let project = project_of(world, cwd)?;
     match project.current() {
         Ok(spec) => spec.map(|spec| (project, spec)),
         Err(SpecError::NotFound { .. }) => None,
@@ -142,18 +187,18 @@ enum Lookup {
 /// The loop that a session's hooks have to do with: the one it has asked for,
 /// wherever its shell stands by now and whichever spec is active; or else that
 /// of the active spec.
-fn lookup(input: &Input) -> Lookup {
+fn lookup(input: &HookCall<'_>) -> Lookup {
     if std::env::var_os(process::MARK).is_some() {
         return Lookup::NotOurs;
     }
-    let noted = input.session_id.as_deref().and_then(noted_spec);
+    let noted = input.session_id.as_deref().and_then(|id| noted_spec(input.world, id));
     let has_loop = |spec: &Spec| Store::of(spec).has_state();
     match noted {
         Some((project, spec)) if has_loop(&spec) => Lookup::Loop(project, spec),
-        noted => match active_spec(&input.cwd) {
+        noted => match active_spec(input.world, &input.cwd) {
             Some((project, spec)) if has_loop(&spec) => Lookup::Loop(project, spec),
             active => match noted.or(active) {
-                None if project_of(&input.cwd).is_none() => Lookup::NotOurs,
+                None if project_of(input.world, &input.cwd).is_none() => Lookup::NotOurs,
                 found => Lookup::NoLoop(found),
             },
         },
@@ -161,7 +206,7 @@ fn lookup(input: &Input) -> Lookup {
 }
 
 /// `stop`: may the agent stop?
-fn stop(input: &Input) -> Option<String> {
+fn stop(input: &HookCall<'_>) -> Option<String> {
     let (project, spec) = match lookup(input) {
         Lookup::Loop(project, spec) => (project, spec),
         Lookup::NoLoop(Some((_, spec))) if input.host.works_itself() => {
@@ -177,7 +222,12 @@ fn stop(input: &Input) -> Option<String> {
 
 /// The decision about a stop, remembered and logged; `None` if there is nothing
 /// to decide.
-fn decided(input: &Input, project: &Project, spec: &Spec, news: &[String]) -> Option<Decision> {
+fn decided(
+    input: &HookCall<'_>,
+    project: &Project,
+    spec: &Spec,
+    news: &[String],
+) -> Option<Decision> {
     let store = Store::of(spec);
     // Twice at most: a second look is needed only when another session was
     // faster in claiming the spec.
@@ -205,7 +255,7 @@ fn decided(input: &Input, project: &Project, spec: &Spec, news: &[String]) -> Op
 }
 
 fn decide(
-    input: &Input,
+    input: &HookCall<'_>,
     project: &Project,
     spec: &Spec,
     (store, memory): (&Store, &Memory),
@@ -230,11 +280,11 @@ fn decide(
     let last_message = input.last_message.clone().or_else(|| {
         let path = Path::new(input.transcript_path.as_deref()?);
         completion::TRANSCRIPT_TAILS.into_iter().find_map(|length| {
-            let tail = files::read_tail(path, length).ok()?;
+            let tail = input.world.disk.read_tail(path, length).ok()?;
             completion::last_message(&tail.bytes, tail.whole, tail.first)
         })
     });
-    let host = process::host();
+    let host = input.world.launcher.host();
     // A host that names no session has one all the same: the one without a name.
     let asker = Asker::Session(input.session_id.as_deref().unwrap_or_default());
     let holder = owner::holder_at_stop(store, state.as_ref().ok(), memory, asker);
@@ -246,7 +296,7 @@ fn decide(
         last_message: last_message.as_deref(),
         memory,
         host: host.as_ref(),
-        now: &clock::now().to_string(),
+        now: &input.world.clock.now().to_string(),
         holder: &holder,
         max_parallel: if input.host.works_itself() { 1 } else { project.settings.max_parallel },
         stake,
@@ -268,12 +318,12 @@ fn is_ours(store: &Store, state: Option<&State>) -> bool {
 }
 
 /// What the session has to do with the loop.
-fn stake(input: &Input, spec: &Spec, store: &Store, state: Option<&State>) -> Stake {
+fn stake(input: &HookCall<'_>, spec: &Spec, store: &Store, state: Option<&State>) -> Stake {
     if !is_ours(store, state) {
         return Stake::Unclaimed;
     }
     let session = input.session_id.as_deref().unwrap_or_default();
-    let note = Note::of(session);
+    let note = Note::of(input.world, session);
     let owner = state.and_then(|state| state.owner.as_ref());
     let owns = owner.is_some_and(|owner| owner.is_session(session));
     let turn = note.as_ref().and_then(|note| note.turn.as_ref());
@@ -296,7 +346,7 @@ fn has_asked_since(store: &Store, session: &str, opened: &str) -> bool {
     let (Ok(ledger), Ok(opened)) = (store.ledger(), opened.parse::<Timestamp>()) else {
         return false;
     };
-    let asked = ledger.held_at(session).and_then(|at| at.parse::<Timestamp>().ok());
+    let asked = ledger.held_at(session).and_then(Moment::time);
     asked.is_some_and(|at| at >= opened)
 }
 
@@ -342,10 +392,10 @@ fn unproved_in_words(tasks: &[String]) -> String {
 
 /// `session-start`: what the model should know of the active spec, and the person
 /// of a loop that waits.
-fn session_start(input: &Input) -> Option<String> {
+fn session_start(input: &HookCall<'_>) -> Option<String> {
     let note = note_on_active_spec(input);
     let told: Vec<String> =
-        [loop_that_waits(input), nothing_to_commit_with(input), warning_of_namesakes(&input.cwd)]
+        [loop_that_waits(input), nothing_to_commit_with(input), warning_of_namesakes(input)]
             .into_iter()
             .flatten()
             .collect();
@@ -365,26 +415,27 @@ fn session_start(input: &Input) -> Option<String> {
 
 /// For a session of Claude Code in a project with specs: whether another plugin
 /// may take our plugin's place.
-fn warning_of_namesakes(cwd: &str) -> Option<String> {
+fn warning_of_namesakes(input: &HookCall<'_>) -> Option<String> {
     session::current()?;
-    let warning = claude_config::namesakes(&project_of(cwd)?.root)?;
+    let warning = claude_config::namesakes(&project_of(input.world, &input.cwd)?.root)?;
     Some(format!("Ralph-specum: {warning}"))
 }
 
 /// Why nothing could be committed in the repository of the active spec, if so:
 /// better known before the first task is given out.
-fn nothing_to_commit_with(input: &Input) -> Option<String> {
-    let (_, spec) = active_spec(&input.cwd)?;
+fn nothing_to_commit_with(input: &HookCall<'_>) -> Option<String> {
+    let (_, spec) = active_spec(input.world, &input.cwd)?;
     let tasks = Store::of(&spec).read_tasks().ok()??;
     tasks.file().open().next()?;
-    let error = Git::open(&spec.root).ok()?.refuse_unable_to_commit().err()?;
+    let git = input.world.repositories.open(&spec.root).ok()?;
+    let error = git.refuse_unable_to_commit().err()?;
     Some(format!("specum: nothing can be committed here: {error}"))
 }
 
 /// That a loop of ours waits which nobody works on, in a line for the person who
 /// opens a session beside it.
-fn loop_that_waits(input: &Input) -> Option<String> {
-    let (_, spec) = active_spec(&input.cwd)?;
+fn loop_that_waits(input: &HookCall<'_>) -> Option<String> {
+    let (_, spec) = active_spec(input.world, &input.cwd)?;
     let store = Store::of(&spec);
     let state = store.read_state()?.ok()?;
     let asker = Asker::session_or_person(input.session_id.as_deref());
@@ -398,11 +449,11 @@ fn loop_that_waits(input: &Input) -> Option<String> {
     Some(stop::loop_waits(input.host, &spec.name, (file.done_count(), file.tasks.len())))
 }
 
-fn note_on_active_spec(input: &Input) -> Option<String> {
+fn note_on_active_spec(input: &HookCall<'_>) -> Option<String> {
     if input.source.as_deref() == Some("resume") {
         break_off_calls(input);
     }
-    let (project, spec) = active_spec(&input.cwd)?;
+    let (project, spec) = active_spec(input.world, &input.cwd)?;
     let store = Store::of(&spec);
     if input.source.as_deref() == Some("clear") {
         take_over_cleared(input, &store);
@@ -431,23 +482,25 @@ fn note_on_active_spec(input: &Input) -> Option<String> {
 }
 
 /// A session that is resumed has no call under way: its host has ended since.
-fn break_off_calls(input: &Input) {
-    let Some(note) = input.session_id.as_deref().and_then(Note::of) else { return };
-    let Some((project, spec)) = noted_spec(&note.session_id) else { return };
+fn break_off_calls(input: &HookCall<'_>) {
+    let Some(note) = input.session_id.as_deref().and_then(|id| Note::of(input.world, id)) else {
+        return;
+    };
+    let Some((project, spec)) = noted_spec(input.world, &note.session_id) else { return };
     let Some(workspace) = agent::opened(&project, spec) else { return };
     let note = Note { background: Vec::new(), turn: None, ..note };
     let written = turn::break_off_calls(&workspace, &note).map_err(|error| error.to_string());
-    let written = written.and_then(|()| note.write().map_err(|error| error.to_string()));
+    let written = written.and_then(|()| note.write(input.world).map_err(|error| error.to_string()));
     if let Err(error) = written {
         log(&error);
     }
 }
 
 /// The session that a `/clear` opens goes on with what that `/clear` released.
-fn take_over_cleared(input: &Input, store: &Store) {
+fn take_over_cleared(input: &HookCall<'_>, store: &Store) {
     let memory = store.read_memory();
     let (Some(released), Some(session_id)) = (&memory.released, &input.session_id) else { return };
-    let same_host = match (&released.process, process::host()) {
+    let same_host = match (&released.process, input.world.launcher.host()) {
         (Some(before), Some(now)) => *before == now,
         _ => true,
     };
@@ -457,7 +510,8 @@ fn take_over_cleared(input: &Input, store: &Store) {
     if !same_host || memory.owner.is_some() || is_ours(store, state.as_ref()) {
         return;
     }
-    let after = Memory { owner: Some(owner::session(session_id)), ..Memory::default() };
+    let after =
+        Memory { owner: Some(owner::session(input.world, session_id)), ..Memory::default() };
     if let Err(error) = store.write_memory(&memory, &after) {
         log(&error.to_string());
     }
@@ -467,11 +521,12 @@ fn take_over_cleared(input: &Input, store: &Store) {
 ///
 /// Of every spec, not of the active one alone: the person may have switched
 /// while the session worked another.
-fn session_end(input: &Input) -> Option<String> {
+fn session_end(input: &HookCall<'_>) -> Option<String> {
     let session_id = input.session_id.as_deref()?;
     let cleared = input.reason.as_deref() == Some("clear");
-    let noted = noted_spec(session_id).map(|(_, spec)| spec);
-    let here = project_of(&input.cwd).map(|project| project.specs()).unwrap_or_default();
+    let noted = noted_spec(input.world, session_id).map(|(_, spec)| spec);
+    let here =
+        project_of(input.world, &input.cwd).map(|project| project.specs()).unwrap_or_default();
     for spec in noted.into_iter().chain(here) {
         release(&Store::of(&spec), session_id, cleared);
     }

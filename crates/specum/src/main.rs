@@ -3,6 +3,12 @@
 
 use std::process::ExitCode;
 
+/// That of musl gives memory back to the system and takes it again with every read of an
+/// agent's output.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     let first = args.next();

@@ -37,6 +37,12 @@ trait Reporter {
     /// Something happened. It may be shown with the next [`Reporter::flush`].
     fn line(&mut self, stamp: Stamp<'_>, line: &Line);
 
+    /// Whether the last line waits for the next [`Reporter::flush`], so that no reader can
+    /// have held it up.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// So many things that agents said are missing here.
     fn left_out(&mut self, stamp: Stamp<'_>, count: u64);
 

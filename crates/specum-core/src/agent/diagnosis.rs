@@ -140,6 +140,7 @@ pub(super) fn last_words(stderr: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::FailureClass;
 
     #[test]
     fn a_status_is_found_where_a_message_names_it() {
@@ -153,14 +154,17 @@ mod tests {
     #[test]
     fn words_tell_the_class() {
         let class = |message: &str| by_words(message).map(|trouble| trouble.class());
-        assert_eq!(class("Prompt is too long · 250000 tokens"), Some("context-overflow"));
-        assert_eq!(class("You’ve hit your usage limit."), Some("rate-limit"));
-        assert_eq!(class("Credit balance is too low"), Some("rate-limit"));
+        assert_eq!(
+            class("Prompt is too long · 250000 tokens"),
+            Some(FailureClass::ContextOverflow)
+        );
+        assert_eq!(class("You’ve hit your usage limit."), Some(FailureClass::RateLimit));
+        assert_eq!(class("Credit balance is too low"), Some(FailureClass::RateLimit));
         assert_eq!(
             class("API key not valid. Please pass a valid API key."),
-            Some("authentication")
+            Some(FailureClass::Authentication)
         );
-        assert_eq!(class("We’re currently experiencing high demand"), Some("server"));
+        assert_eq!(class("We’re currently experiencing high demand"), Some(FailureClass::Server));
         assert_eq!(class("something else"), None);
     }
 

@@ -137,10 +137,19 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_text_is_read(text: String, word in 0..IN.len()) {
-            in_words(&text);
-            in_words(&format!("{}{text}", IN[word]));
-            in_words(&format!("again at {text}"));
+        fn a_time_is_never_longer_than_a_year_nor_half_a_date(
+            text in "([0-9.:]{1,12} ?(ms|s|min|h|days|am|pm|nov)?,? ?(and )?){0,4}.{0,9}",
+            words in proptest::sample::select([&IN[..], &["again at ", "again at nov "]].concat()),
+        ) {
+            match in_words(&format!("{words}{text}")) {
+                Some(Reset::In(seconds)) => proptest::prop_assert!(seconds <= 31_622_400),
+                Some(Reset::Local(time)) => {
+                    let shape = time.replace(|c: char| c.is_ascii_digit(), "9");
+                    let known = ["99:99:99", "9999-99-99T99:99:99"].contains(&shape.as_str());
+                    proptest::prop_assert!(known, "{}", time);
+                }
+                Some(Reset::At(_)) | None => {}
+            }
         }
     }
 }

@@ -27,9 +27,9 @@ fn read(agent: &str, output: &str, ended: &ProcessEnd, stderr: &str) -> (Vec<Sig
 }
 
 /// The class of the trouble that an output comes to, or an empty text.
-fn class(agent: &str, output: &str, ended: &ProcessEnd, stderr: &str) -> &'static str {
+fn class(agent: &str, output: &str, ended: &ProcessEnd, stderr: &str) -> String {
     let (_, report) = read(agent, output, ended, stderr);
-    report.trouble.map_or("", |trouble| trouble.class())
+    report.trouble.map_or_else(String::new, |trouble| trouble.class().to_string())
 }
 
 fn said(text: &str) -> Sign {

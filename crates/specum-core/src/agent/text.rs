@@ -153,7 +153,8 @@ impl TextTail {
         self.0.push_str(line::tail(text, limit));
         // Twice the limit, so that a long text is not moved at every addition.
         if self.0.len() > 2 * limit {
-            self.0 = line::tail(&self.0, limit).to_owned();
+            // In place: the memory of a long text would be taken and given back each time.
+            self.0.drain(..self.0.len() - line::tail(&self.0, limit).len());
         }
     }
 

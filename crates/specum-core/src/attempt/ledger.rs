@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use self::task::{Ground, TaskStory};
 use super::{Attempt, AttemptId};
 use crate::journal::Record;
+use crate::moment::Moment;
 use crate::progress::Note;
 use crate::tasks::TaskKey;
 
@@ -47,8 +48,8 @@ pub struct UnchargedStart {
     pub attempt: AttemptId,
     /// The agent's name.
     pub agent: String,
-    /// When it was started, in RFC 3339.
-    pub at: String,
+    /// When it was started.
+    pub at: Moment,
 }
 
 /// An attempt that has passed and has no commit yet.
@@ -64,7 +65,7 @@ pub struct PassedAttempt {
     /// worktree.
     pub isolated: Option<String>,
     /// When it passed, in RFC 3339.
-    pub at: String,
+    pub at: Moment,
 }
 
 /// Work that has passed in its worktree and waits to be integrated.
@@ -146,13 +147,13 @@ pub struct Ledger {
     /// Whether the loop that was completed last owes the Ralph Loop its promise.
     has_promised: bool,
     /// When the last record was written.
-    last_at: String,
+    last_at: Moment,
 }
 
 /// When a session has last asked for work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Held {
-    at: String,
+    at: Moment,
     is_of_earlier_loop: bool,
 }
 
@@ -184,7 +185,7 @@ struct Uncommitted {
     changed: Vec<String>,
     notes: Vec<Note>,
     isolated: Option<String>,
-    at: String,
+    at: Moment,
 }
 
 impl Ledger {
@@ -310,10 +311,10 @@ impl Ledger {
         self.stories.get(&key.id).filter(|story| !story.is_of_earlier_loop || story.key == *key)
     }
 
-    /// The commit of the last attempt at a task that passed; empty if there was
-    /// nothing to commit.
-    pub fn commit_of(&self, id: &str) -> Option<&str> {
-        self.stories.get(id)?.commit.as_deref()
+    /// The commit of the last attempt at a task that passed, once that is settled;
+    /// `None` in it if there was nothing to commit.
+    pub fn commit_of(&self, id: &str) -> Option<Option<&str>> {
+        self.stories.get(id)?.commit.as_ref().map(Option::as_deref)
     }
 
     /// What was uncommitted before anybody worked on a task: what is so now, except
@@ -390,9 +391,9 @@ impl Ledger {
         self.sessions.get(session).is_some_and(|held| !held.is_of_earlier_loop)
     }
 
-    /// When a command of this session has last asked for work, in RFC 3339.
-    pub fn held_at(&self, session: &str) -> Option<&str> {
-        self.sessions.get(session).map(|held| held.at.as_str())
+    /// When a command of this session has last asked for work.
+    pub fn held_at(&self, session: &str) -> Option<&Moment> {
+        self.sessions.get(session).map(|held| &held.at)
     }
 
     /// The files that executors have changed after their verdicts.
@@ -417,8 +418,8 @@ impl Ledger {
         self.has_promised
     }
 
-    /// When the last record was written, in RFC 3339; empty without one.
-    pub fn last_at(&self) -> &str {
+    /// When the last record was written; no time without one.
+    pub fn last_at(&self) -> &Moment {
         &self.last_at
     }
 

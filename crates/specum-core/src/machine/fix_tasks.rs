@@ -3,7 +3,7 @@
 
 use super::{Effect, Loop, Signal};
 use crate::progress::Section;
-use crate::state::Status;
+use crate::state::{Standing, Status};
 use crate::tasks::{Task, TaskEdit, TaskFile, short_title};
 
 impl Loop<'_> {
@@ -11,7 +11,7 @@ impl Loop<'_> {
     /// while a batch runs: an insertion would shift the positions of the others.
     pub(super) fn add_fix_tasks(&mut self) {
         let cap = self.state.max_task_iterations;
-        if self.state.blocked.is_some() {
+        if self.state.blocked().is_some() {
             return;
         }
         for (index, result) in self.state.task_results.clone() {
@@ -24,7 +24,7 @@ impl Loop<'_> {
             match self.fix_for(task, &reason) {
                 Ok(edit) => {
                     // The original gets a new round once the fix is in.
-                    self.record(index, Status::Failed, Some(reason), 0);
+                    self.record(task, Status::Failed, Some(reason), 0);
                     self.effects.push(Effect::Edit(edit));
                 }
                 Err(why) => self.block(task, result.attempts, &reason, &why),
@@ -35,8 +35,8 @@ impl Loop<'_> {
     fn block(&mut self, task: &Task, attempts: u64, reason: &str, why: &str) {
         let name = task.name();
         self.note(Section::Blockers, format!("- {name} failed {attempts} times ({why}): {reason}"));
-        self.state.blocked = Some(format!("task {name} failed {attempts} times ({why}): {reason}"));
-        self.state.awaiting_approval = true;
+        let blocked = format!("task {name} failed {attempts} times ({why}): {reason}");
+        self.state.standing = Standing::Blocked(blocked);
         self.effects.push(Effect::Signal(Signal::Blocked));
     }
 

@@ -1,3 +1,5 @@
+use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq};
+
 use super::*;
 use crate::budget::Charge;
 use crate::tasks::Task;
@@ -211,7 +213,7 @@ fn without_recovery_the_last_failure_blocks_and_a_person_may_resume() {
     assert_eq!(world.fail(0), [Signal::Blocked]);
     let reason = "task 1.1 failed 2 times (recovery mode is off): verify failed";
     assert_eq!(world.due(), Due::Blocked(reason.into()));
-    assert!(world.state.awaiting_approval);
+    assert_eq!(world.state.to_object()["awaitingApproval"], true);
     world.happen(Event::Start(Start::default()));
     assert!(matches!(world.due(), Due::Blocked(_)), "starting again is no remedy");
     world.happen(Event::Resume);
@@ -227,7 +229,7 @@ fn a_fix_that_an_unclosed_fence_would_hide_is_not_made() {
     world.state.recovery_mode = true;
     assert_eq!(world.fail(0), [Signal::Blocked]);
     assert_eq!(world.text(), text);
-    insta::assert_snapshot!(world.state.blocked.as_deref().unwrap(), @"task 1.1 failed 1 times (a fence or comment in tasks.md is not closed and would hide a fix): verify failed");
+    insta::assert_snapshot!(world.state.blocked().unwrap(), @"task 1.1 failed 1 times (a fence or comment in tasks.md is not closed and would hide a fix): verify failed");
 }
 
 #[test]
@@ -284,7 +286,7 @@ fn fixes_are_bounded_in_number_and_depth() {
         world.pass(world.state.task_index);
     }
     assert_eq!(world.fail(0), [Signal::Blocked]);
-    assert!(world.state.blocked.as_ref().unwrap().contains("3 fix tasks did not help"));
+    assert!(world.state.blocked().unwrap().contains("3 fix tasks did not help"));
 
     let mut world = World::new("- [ ] 1.1 a\n");
     world.state.recovery_mode = true;
@@ -293,7 +295,7 @@ fn fixes_are_bounded_in_number_and_depth() {
         assert_eq!(world.fail(world.state.task_index), []);
     }
     assert_eq!(world.fail(world.state.task_index), [Signal::Blocked]);
-    assert!(world.state.blocked.as_ref().unwrap().contains("depth 3"));
+    assert!(world.state.blocked().unwrap().contains("depth 3"));
 }
 
 #[test]
@@ -353,7 +355,7 @@ fn no_task_joins_a_loop_that_waits_or_has_no_attempts_left() {
     };
     assert_eq!(joiners(&world), 1);
     let mut paused = world.state.clone();
-    paused.awaiting_approval = true;
+    paused.standing = Standing::Paused(None);
     let left = world.state.attempts_left();
     world.state.global_iteration += left - 2;
     assert_eq!(joiners(&world), 0, "two are under way, and no more may be");
@@ -567,5 +569,93 @@ fn a_batch_does_not_wait_for_whoever_takes_the_place_of_a_task_that_a_person_tic
     world.happen(Event::Tick { index: 1 });
     world.text = b"- [ ] [P] a\n- [ ] c\n".to_vec();
     world.fail(0);
-    assert!(world.state.blocked.is_some(), "{:?}", world.state);
+    assert!(world.state.blocked().is_some(), "{:?}", world.state);
+}
+
+/// Events about tasks by position, and whatever else changes counters and batches.
+fn any_event() -> impl Strategy<Value = Event> {
+    let numbers = (0_usize..6, proptest::collection::vec(0_usize..6, 0..4), any::<u64>());
+    (0..14, numbers).prop_map(|(what, (index, indices, number))| {
+        let reason = "it does not work".to_owned();
+        match what {
+            0 => Event::Open(indices),
+            1 => Event::Join(indices),
+            2 => Event::Pass { index, unverified: false },
+            3 => Event::Fail { index, reason },
+            4 => Event::TakeBack { index, attempt: number, reason },
+            5 => Event::SetAside { index, reason },
+            6 => Event::Wait { index, reason },
+            7 => Event::Tick { index },
+            8 => Event::Start(Start { max_global_iterations: Some(number), ..Start::default() }),
+            9 => Event::Start(Start::default()),
+            10 => Event::Charge { charge: Charge::default(), millis: number },
+            11 => Event::Resume,
+            12 => Event::EndBatch,
+            _ => Event::Complete,
+        }
+    })
+}
+
+/// A state as a file may have it: counters at their bounds, and a result and a batch
+/// that may be about no task of the plan.
+fn any_state() -> impl Strategy<Value = State> {
+    let count = || proptest::sample::select(vec![0, 1, 2, state::MAX_COUNT]);
+    let counts = [count(), count(), count(), count(), count()];
+    (counts, 0_usize..6, 0_usize..6, any::<bool>(), any::<bool>()).prop_map(
+        |([iteration, cap, most, attempts, aside], at, id, recovery, named)| {
+            let mut result = serde_json::json!({
+                "status": "failed", "error": "e", "attempts": attempts, "setAside": aside
+            });
+            if named {
+                result["id"] = format!("1.{id}").into();
+            }
+            let state = serde_json::json!({
+                "phase": "execution", "globalIteration": iteration, "maxGlobalIterations": cap,
+                "maxTaskIterations": most, "recoveryMode": recovery,
+                "taskResults": {at.to_string(): result},
+                "parallelGroup": {
+                    "startIndex": at, "endIndex": id, "taskIndices": [at, id], "isParallel": true
+                },
+            });
+            State::parse(state.to_string().as_bytes()).unwrap()
+        },
+    )
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_event_breaks_a_loop_and_one_about_no_task_changes_nothing(
+        tasks in 0_usize..5,
+        state in any_state(),
+        events in proptest::collection::vec(any_event(), 1..6),
+    ) {
+        let text: String = (0..tasks).map(|n| format!("- [ ] 1.{n} [P] t\n")).collect();
+        let (mut state, mut text) = (state, text.into_bytes());
+        for event in events {
+            let file = TaskFile::scan(&text);
+            due(&state, &file, &Scope::all(5), &PlanRecord::default());
+            joiners(&state, &file, &Scope::all(5), 5);
+            batch_is_over(&state, &file);
+            let is_unknown = |index: &usize| *index >= file.tasks.len();
+            let is_about_no_task = match &event {
+                Event::Open(indices) | Event::Join(indices) => indices.iter().any(is_unknown),
+                Event::Pass { index, .. }
+                | Event::Fail { index, .. }
+                | Event::TakeBack { index, .. }
+                | Event::SetAside { index, .. }
+                | Event::Wait { index, .. }
+                | Event::Tick { index } => is_unknown(index),
+                _ => false,
+            };
+            let after = step(&state, &file, event);
+            if is_about_no_task {
+                prop_assert_eq!(&after, &Step { state: Some(state.clone()), effects: Vec::new() });
+            }
+            text = TaskEdit::apply_all(&after.edits(), &text);
+            state = after.state.unwrap_or(state);
+            let total = TaskFile::scan(&text).tasks.len();
+            prop_assert!(state.total_tasks.is_none_or(|found| found == total));
+            prop_assert!(state.task_index <= total || state.total_tasks.is_none());
+        }
+    }
 }

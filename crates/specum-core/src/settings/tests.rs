@@ -173,14 +173,6 @@ fn times_as_people_write_them() {
     }
 }
 
-proptest::proptest! {
-    #[test]
-    fn any_bytes_are_settings(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), lead: bool) {
-        let text = if lead { [b"---\n".as_slice(), &bytes].concat() } else { bytes };
-        parse(&text);
-    }
-}
-
 #[test]
 fn an_isolated_run_is_asked_for_by_a_truth_and_its_caches_by_paths() {
     let run = read("isolate: yes\nworktree_caches: [target, ./web/node_modules]").run;

@@ -71,7 +71,7 @@ fn unknown_fields_and_their_order_survive() {
     let mut state = parse(text).unwrap();
     assert_eq!(rendered(&state), text, "reading does not make a file grow");
     state.task_index = 4;
-    state.awaiting_approval = true;
+    state.standing = Standing::Paused(None);
     insta::assert_snapshot!(rendered(&state), @r#"
         {
           "zeta": [
@@ -109,9 +109,12 @@ fn a_new_loop_has_room_for_every_attempt_twice_but_at_least_a_hundred() {
 #[test]
 fn results_are_found_by_name_when_positions_have_shifted() {
     let state = parse(r#"{"taskResults":{"1":{"status":"failed","attempts":2,"id":"1.2"},"5":{"status":"pending"}}}"#).unwrap();
-    assert_eq!(state.result_of(7, "1.2").unwrap().attempts, 2);
-    assert_eq!(state.result_of(1, "1.1"), None);
-    assert_eq!(state.result_of(5, "1.6").unwrap().status, Status::Pending);
+    let ids = ["1.0", "1.1", "1.3", "1.4", "1.5", "1.6", "1.7", "1.2"];
+    let text: String = ids.iter().map(|id| format!("- [ ] {id} a\n")).collect();
+    let file = TaskFile::scan(text.as_bytes());
+    assert_eq!(state.result_of(&file.tasks[7]).unwrap().attempts, 2);
+    assert_eq!(state.result_of(&file.tasks[1]), None);
+    assert_eq!(state.result_of(&file.tasks[5]).unwrap().status, Status::Pending);
 }
 
 #[test]
@@ -136,20 +139,32 @@ fn owners_are_read_and_written() {
     );
 }
 
-proptest::proptest! {
-    #[test]
-    fn any_bytes_are_a_state_or_corrupt(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-        let _ = State::parse(&bytes);
+#[test]
+fn three_fields_say_whether_the_loop_may_go_on() {
+    for (fields, standing) in [
+        (r#""awaitingApproval":false"#, Standing::Running),
+        (r#""awaitingApproval":false,"pausedFor":"x""#, Standing::Running),
+        (r#""awaitingApproval":true"#, Standing::Paused(None)),
+        (r#""awaitingApproval":true,"pausedFor":"x""#, Standing::Paused(Some("x".into()))),
+        (r#""awaitingApproval":true,"blocked":"x""#, Standing::Blocked("x".into())),
+        (r#""awaitingApproval":false,"blocked":"x""#, Standing::Blocked("x".into())),
+    ] {
+        let state = parse(&format!("{{{fields}}}")).unwrap();
+        assert_eq!(state.standing, standing, "{fields}");
+        let is_held = standing != Standing::Running;
+        assert_eq!(state.to_object()["awaitingApproval"], is_held, "{fields}");
     }
+}
 
+proptest::proptest! {
     #[test]
     fn a_rendered_state_is_read_as_the_same(index in 0_usize..50, iteration in 1_u64..9, waiting: bool, extra in "[a-z]{1,8}") {
         let mut state = parse(&format!("{{\"x-{extra}\":1,\"phase\":\"execution\"}}")).unwrap();
         state.task_index = index;
         state.task_iteration = iteration;
-        state.awaiting_approval = waiting;
+        state.standing = if waiting { Standing::Paused(None) } else { Standing::Running };
         let again = State::parse(&state.render()).unwrap();
         proptest::prop_assert_eq!(again.render(), state.render());
-        proptest::prop_assert_eq!((again.task_index, again.task_iteration, again.awaiting_approval), (index, iteration, waiting));
+        proptest::prop_assert_eq!((again.task_index, again.task_iteration, again.standing), (index, iteration, state.standing));
     }
 }

@@ -125,7 +125,7 @@ fn a_false_promise_to_the_ralph_loop_is_sent_back_under_the_guard() {
     quiet(|s| s.tasks = Some(DONE));
     quiet(|s| s.message = Some("1.2 is done."));
     quiet(|s| s.message = Some("I will say ALL_TASKS_COMPLETE at the end"));
-    quiet(|s| s.state().awaiting_approval = true);
+    quiet(|s| s.state().standing = Standing::Paused(None));
     quiet(|s| s.state().global_iteration = 1000);
     quiet(|s| s.input.agents_running = true);
     quiet(|s| {
@@ -220,7 +220,7 @@ fn a_false_claim_moves_neither_a_pause_nor_a_cap_nor_another_phase() {
         change(stage.state());
         stage.stop().output
     };
-    assert_eq!(claim(|s| s.awaiting_approval = true), HookOutput::Silent);
+    assert_eq!(claim(|s| s.standing = Standing::Paused(None)), HookOutput::Silent);
     assert_eq!(claim(|s| s.phase = Phase::Other("design".into())), HookOutput::Silent);
     let HookOutput::Block { reason, .. } = claim(|s| s.global_iteration = 100) else { panic!() };
     assert!(reason.starts_with("ERROR: Maximum global iterations (100) reached."));
@@ -279,7 +279,7 @@ fn the_cap_does_not_spoil_a_finish_or_another_phase() {
 
 #[test]
 fn waiting_for_approval_is_silent_with_a_line_on_stderr() {
-    let decision = Stage::with(|s| s.state().awaiting_approval = true).stop();
+    let decision = Stage::with(|s| s.state().standing = Standing::Paused(None)).stop();
     assert_eq!(decision.output, HookOutput::Silent);
     assert!(decision.stderr[0].starts_with("[ralph-specum] awaitingApproval=true"));
 }

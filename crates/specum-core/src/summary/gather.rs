@@ -8,6 +8,7 @@ use super::{
     AgentChange, Attempt, AttemptResult, Kept, Outside, Spent, Standing, Summary, TaskSummary, Wait,
 };
 use crate::journal::{Changes, Entry, Record, StateChange};
+use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlanRecord};
 use crate::tasks::{TaskFile, TaskKey, TaskMatch};
 
@@ -84,7 +85,7 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::Committed { task, commit, .. } => {
                 let place = self.place(task);
                 if let Some(attempt) = self.summary.tasks[place].attempts.last_mut() {
-                    attempt.commit = Some(commit.clone()).filter(|commit| !commit.is_empty());
+                    attempt.commit.clone_from(commit);
                     attempt.went_to_git = true;
                 }
             }
@@ -128,24 +129,24 @@ impl<'f, 't> Gathering<'f, 't> {
     }
 
     /// An attempt begins, or is begun again after whoever worked it was gone.
-    fn open(&mut self, key: &TaskKey, number: u64, at: &str) {
+    fn open(&mut self, key: &TaskKey, number: u64, at: &Moment) {
         let place = self.place(key);
         let attempts = &mut self.summary.tasks[place].attempts;
         let again = attempts
             .last()
             .is_some_and(|last| last.number == number && last.result == AttemptResult::Open);
         if !again {
-            attempts.push(Attempt { number, began: at.to_owned(), ..Attempt::default() });
+            attempts.push(Attempt { number, began: at.clone(), ..Attempt::default() });
         }
     }
 
     /// The last attempt of this number.
-    fn attempt(&mut self, key: &TaskKey, number: u64, at: &str) -> &mut Attempt {
+    fn attempt(&mut self, key: &TaskKey, number: u64, at: &Moment) -> &mut Attempt {
         let place = self.place(key);
         let attempts = &mut self.summary.tasks[place].attempts;
         let index = attempts.iter().rposition(|attempt| attempt.number == number);
         let index = index.unwrap_or_else(|| {
-            attempts.push(Attempt { number, began: at.to_owned(), ..Attempt::default() });
+            attempts.push(Attempt { number, began: at.clone(), ..Attempt::default() });
             attempts.len() - 1
         });
         &mut attempts[index]

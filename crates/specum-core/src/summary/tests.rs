@@ -12,7 +12,7 @@ fn key(id: &str) -> TaskKey {
 /// Records a second apart.
 fn records(entries: Vec<Entry>) -> Vec<Record> {
     let at = |n: usize| format!("2026-01-01T00:00:{n:02}Z");
-    let record = |(n, entry)| Record::new(at(n), entry);
+    let record = |(n, entry)| Record::new(at(n).as_str(), entry);
     entries.into_iter().enumerate().map(record).collect()
 }
 
@@ -62,7 +62,7 @@ fn failed(id: &str, attempt: u64, reason: &str) -> Entry {
         attempt,
         changed: Vec::new(),
         reasons: vec![reason.into(), "and\nmore".into()],
-        class: "verify".into(),
+        class: Some(FailureClass::Verify),
         fixes: Vec::new(),
         unticked: Vec::new(),
         output: "the end".into(),
@@ -84,7 +84,7 @@ fn charged(id: &str, attempt: u64, agent: &str, tokens: u64, cost: Option<f64>) 
 }
 
 fn committed(id: &str, commit: &str) -> Entry {
-    Entry::Committed { task: key(id), commit: commit.into(), left: Vec::new() }
+    Entry::Committed { task: key(id), commit: Some(commit.into()), left: Vec::new() }
 }
 
 fn summary(entries: Vec<Entry>) -> Summary {
@@ -111,15 +111,15 @@ fn every_attempt_is_told_with_who_worked_it_and_what_came_of_it() {
     assert_eq!(task.millis(), 5_000, "as the verdicts say");
     let [first, second] = &task.attempts[..] else { panic!("{task:?}") };
     assert_eq!((first.result, first.why().as_str()), (AttemptResult::Failed, "no; and more"));
-    assert_eq!((first.class.as_str(), first.output.as_str()), ("verify", "the end"));
+    assert_eq!((&first.class, first.output.as_str()), (&Some(FailureClass::Verify), "the end"));
     assert_eq!((second.result, second.commit.as_deref()), (AttemptResult::Passed, Some("abc")));
     assert_eq!(second.logs, ["1.1-2.log"]);
     assert_eq!(summary.task("1.3").unwrap().attempts[0].result, AttemptResult::Open);
     assert_eq!((summary.done, summary.total, summary.attempts, summary.commits), (2, 3, 3, 1));
     assert_eq!(summary.outside, [Outside { task: "1.1".into(), files: vec!["b".into()] }]);
     assert_eq!(summary.proofs, [Outside { task: "1.1".into(), files: vec!["tests/b".into()] }]);
-    assert_eq!(summary.since.as_deref(), Some("2026-01-01T00:00:00Z"));
-    assert_eq!(summary.until.as_deref(), Some("2026-01-01T00:00:08Z"));
+    assert_eq!(summary.since, Some("2026-01-01T00:00:00Z".into()));
+    assert_eq!(summary.until, Some("2026-01-01T00:00:08Z".into()));
 }
 
 #[test]

@@ -44,26 +44,27 @@ impl TaskEdit {
     /// The same for a file that is scanned already. A tick moves nothing, so one
     /// scan is enough for all that follow one another.
     pub fn apply_to(edits: &[TaskEdit], file: &TaskFile<'_>) -> TaskText {
-        let mut text = TaskText::of(file);
+        // A large plan is copied only by what changes it.
+        let mut edited: Option<TaskText> = None;
         let mut rest = edits;
         while let Some(first) = rest.first() {
             let is_mark = |edit: &&TaskEdit| !matches!(edit, TaskEdit::InsertAfter { .. });
             let marks = rest.iter().take_while(is_mark).count();
+            let now = edited.as_ref().map_or_else(|| file.clone(), TaskText::file);
             let after = match first {
                 TaskEdit::InsertAfter { after, id, block } => {
-                    let patch = inserted(&text.file(), after, id, block);
-                    patch.map(|patch| apply(&text, &[patch]).into())
+                    let patch = inserted(&now, after, id, block);
+                    patch.map(|patch| apply(now.text(), &[patch]).into())
                 }
                 _ => {
-                    let file = text.file();
-                    let set = Marks::of(&file).set_all(&rest[..marks]);
-                    (!set.is_empty()).then(|| TaskText::with_marks(&file, set))
+                    let set = Marks::of(&now).set_all(&rest[..marks]);
+                    (!set.is_empty()).then(|| TaskText::with_marks(&now, set))
                 }
             };
-            text = after.unwrap_or(text);
+            edited = after.or(edited);
             rest = &rest[marks.max(1)..];
         }
-        text
+        edited.unwrap_or_else(|| TaskText::of(file))
     }
 }
 

@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 use super::{Heading, Marker, Scanned, Task, TaskFile};
 use crate::line::{self, Line};
 
-/// A checkbox at column 0, before it is known whether it is a task.
-struct Checkbox {
-    task: Task,
-    /// The first line behind the checkbox that ends any block, if one was met
-    /// before the next checkbox.
-    closed_at: Option<usize>,
+/// The first line behind a checkbox that ends any block, where one was met before
+/// the next checkbox.
+struct BlockEnd {
+    /// Which checkbox, from 0.
+    checkbox: usize,
+    /// Where the line begins.
+    at: usize,
 }
 
 /// What hides the lines between its first and its last one, and whether it is
@@ -60,7 +61,9 @@ thread_local! {
 pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     #[cfg(test)]
     SCANS.set(SCANS.get() + 1);
-    let mut boxes: Vec<Checkbox> = Vec::new();
+    // The checkboxes at column 0, before it is known which of them are tasks.
+    let mut boxes: Vec<Task> = Vec::new();
+    let mut ends: Vec<BlockEnd> = Vec::new();
     let mut phases = 0;
     let mut hidden = Hidden::Not;
     let mut ahead = Ahead::new(text);
@@ -88,14 +91,15 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
             Some(b'<') if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
             Some(b'-' | b'*' | b'+') if !matches!(line.text[0], b' ' | b'\t') => {
                 if let Some(task) = checkbox(&line, number + 1, phases) {
-                    boxes.push(Checkbox { task, closed_at: None });
+                    boxes.push(task);
                 }
             }
             Some(b'#') if is_heading(line.text) && line.start >= document_end => {
-                if let Some(last) = boxes.last_mut().filter(|last| last.closed_at.is_none()) {
-                    match here_document_end(text, last.task.block.start, &line) {
+                let is_open = ends.last().is_none_or(|end| end.checkbox + 1 < boxes.len());
+                if let Some(last) = boxes.last().filter(|_| is_open) {
+                    match here_document_end(text, last.block.start, &line) {
                         Some(end) => document_end = end,
-                        None => last.closed_at = Some(line.start),
+                        None => ends.push(BlockEnd { checkbox: boxes.len() - 1, at: line.start }),
                     }
                 }
             }
@@ -103,15 +107,11 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
         }
     }
 
-    let has_ids = boxes.iter().any(|found| found.task.id.is_some());
-    let without_id = boxes
-        .iter()
-        .filter(|found| has_ids && found.task.id.is_none())
-        .map(|found| found.task.line)
-        .collect();
-    let headings = boxes.iter().filter(|found| has_ids && found.task.id.is_none());
-    let headings = headings.filter_map(|found| heading(&found.task)).collect();
-    let tasks = into_tasks(text, boxes, has_ids);
+    let has_ids = boxes.iter().any(|found| found.id.is_some());
+    let without_id = || boxes.iter().filter(|found| has_ids && found.id.is_none());
+    let headings = without_id().filter_map(heading).collect();
+    let without_id = without_id().map(|found| found.line).collect();
+    let tasks = into_tasks(text, boxes, ends, has_ids);
     let digest = OnceLock::new();
     let scanned = Scanned { tasks, has_ids, without_id, headings, digest };
     TaskFile { text, scanned: Arc::new(scanned) }
@@ -253,29 +253,32 @@ fn is_task_with_id(line: &Line<'_>) -> bool {
     checkbox(line, 0, 0).is_some_and(|task| task.id.is_some())
 }
 
-/// Drops the checkboxes that are no tasks and gives each task its block.
-fn into_tasks(text: &[u8], boxes: Vec<Checkbox>, has_ids: bool) -> Vec<Task> {
-    let mut tasks: Vec<Task> = Vec::with_capacity(boxes.len());
+/// Drops the checkboxes that are no tasks and gives each task its block. Nothing is
+/// moved to another place: a large plan would touch as much memory once more.
+fn into_tasks(
+    text: &[u8],
+    mut boxes: Vec<Task>,
+    mut ends: Vec<BlockEnd>,
+    has_ids: bool,
+) -> Vec<Task> {
     // Blocks are cut from the end: each ends where the next task begins, or at
     // the first heading behind it.
     let mut next_start = text.len();
     let mut closed = None;
-    for found in boxes.into_iter().rev() {
-        closed = found.closed_at.or(closed);
-        if has_ids && found.task.id.is_none() {
+    for (number, task) in boxes.iter_mut().enumerate().rev() {
+        closed = ends.pop_if(|end| end.checkbox == number).map(|end| end.at).or(closed);
+        if has_ids && task.id.is_none() {
             continue;
         }
-        let mut task = found.task;
         let end = closed.take().unwrap_or(next_start).min(next_start);
         next_start = task.block.start;
         task.block.end = end_of_last_line(text, task.block.start, end);
-        tasks.push(task);
     }
-    tasks.reverse();
-    for (index, task) in tasks.iter_mut().enumerate() {
+    boxes.retain(|found| !has_ids || found.id.is_some());
+    for (index, task) in boxes.iter_mut().enumerate() {
         task.index = index;
     }
-    tasks
+    boxes
 }
 
 /// `end` moved in front of the blank lines before it.
@@ -299,7 +302,7 @@ fn checkbox(line: &Line<'_>, number: usize, phase: usize) -> Option<Task> {
         return None;
     }
     let offset = text.len() - box_text.len() + 1;
-    let head = line::readable(behind.trim_ascii());
+    let head = String::from_utf8_lossy(behind.trim_ascii());
     let (id, head) = split_id(&head);
     let (markers, title) = split_markers(head);
     Some(Task {

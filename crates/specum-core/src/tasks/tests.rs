@@ -253,14 +253,6 @@ mod properties {
 
     proptest! {
         #[test]
-        fn any_bytes_are_scanned_without_panic(text in prop::collection::vec(any::<u8>(), 0..400)) {
-            let file = TaskFile::scan(&text);
-            for task in &file.tasks {
-                file.fields(task);
-            }
-        }
-
-        #[test]
         fn every_check_is_the_same_when_it_is_made_of_its_lines(text in task_like()) {
             let file = TaskFile::scan(&text);
             for task in &file.tasks {

@@ -255,3 +255,17 @@ fn finding_21_a_check_has_the_time_that_is_set_and_a_hook_no_more_than_its_host_
          whatever verify_timeout says; `specum run` waits longer"
     );
 }
+
+#[test]
+fn a_class_is_one_word_and_that_of_another_version_is_kept() {
+    for (word, class) in [
+        ("no-signal", FailureClass::NoSignal),
+        ("context-overflow", FailureClass::ContextOverflow),
+        ("checkmark", FailureClass::Other("checkmark".into())),
+    ] {
+        let json = format!("\"{word}\"");
+        assert_eq!(serde_json::from_str::<FailureClass>(&json).unwrap(), class);
+        assert_eq!(serde_json::to_string(&class).unwrap(), json);
+        assert_eq!(class.to_string(), word);
+    }
+}

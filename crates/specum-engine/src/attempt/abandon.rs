@@ -9,7 +9,7 @@ use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::tasks;
-use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, Layer, Verdict};
+use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, FailureClass, Verdict};
 
 use super::judge::{By, Judgement, KEPT_EVIDENCE, evidence, question};
 use super::review::{review, without_ticks};
@@ -21,8 +21,6 @@ use crate::git;
 pub struct Trial {
     /// What the layers say.
     pub verdict: Verdict,
-    /// The kind of failure, in one word; empty if it passed.
-    pub class: String,
     /// The end of the Verify command's output.
     pub output: String,
     /// What the attempt has left in the user's tree.
@@ -32,8 +30,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    fn unchecked(verdict: Verdict, class: String, left: Vec<String>) -> Trial {
-        Trial { verdict, class, output: String::new(), left, check: CheckRun::Unverified }
+    fn unchecked(verdict: Verdict, left: Vec<String>) -> Trial {
+        Trial { verdict, output: String::new(), left, check: CheckRun::Unverified }
     }
 }
 
@@ -43,10 +41,9 @@ impl Workspace {
     pub fn give_up(&self, opened: &Attempt, reason: &str) -> Result<Judgement, AttemptError> {
         let left = self.changed_by(opened, &self.tree()?)?;
         let message = line::head(reason, KEPT_EVIDENCE).to_owned();
-        let failures = vec![Failure { layer: Layer::Signal, message }];
+        let failures = vec![Failure { class: FailureClass::NoSignal, message }];
         let verdict = Verdict::failed(failures);
-        let class = verdict.class().to_owned();
-        self.fail(opened, Trial::unchecked(verdict, class, left), By::Verb)
+        self.fail(opened, Trial::unchecked(verdict, left), By::Verb)
     }
 
     /// Ends an attempt of a run as failed, for a reason that lies with the
@@ -57,10 +54,9 @@ impl Workspace {
         trouble: &Trouble,
         left: Vec<String>,
     ) -> Result<Judgement, AttemptError> {
-        let failures = vec![Failure { layer: Layer::Signal, message: trouble.message() }];
+        let failures = vec![Failure { class: trouble.class(), message: trouble.message() }];
         let verdict = Verdict::failed(failures);
-        let class = trouble.class().to_owned();
-        self.fail(opened, Trial::unchecked(verdict, class, left), By::Run)
+        self.fail(opened, Trial::unchecked(verdict, left), By::Run)
     }
 
     /// Lets the loop wait for a person, with the reason.
@@ -112,8 +108,7 @@ impl Workspace {
             proofs: &[],
             commit: CommitRun::Cannot(cannot),
         });
-        let class = verdict.class().to_owned();
-        Trial { verdict, class, output: evidence(&check), left: Vec::new(), check }
+        Trial { verdict, output: evidence(&check), left: Vec::new(), check }
     }
 
     /// Sets an attempt aside whose work does not even fit into the files.
@@ -123,10 +118,9 @@ impl Workspace {
         reason: String,
         output: String,
     ) -> Result<Judgement, AttemptError> {
-        let failures = vec![Failure { layer: Layer::Verify, message: reason.clone() }];
+        let failures = vec![Failure { class: FailureClass::Verify, message: reason.clone() }];
         let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
-        let tried = Trial::unchecked(verdict, "conflict".to_owned(), Vec::new());
-        let tried = Trial { output, ..tried };
+        let tried = Trial { output, ..Trial::unchecked(verdict, Vec::new()) };
         self.end(opened, tried, By::OnTop, |index| Event::SetAside { index, reason })
     }
 
@@ -160,14 +154,16 @@ impl Workspace {
         let mut foreign = reviewed.unproved.clone();
         foreign.retain(|key| key.id != opened.key.id);
         let mut judged = Judgement::new(opened, tried.verdict, tried.left, &foreign);
-        (judged.class, judged.output) = (tried.class, tried.output);
+        judged.output = tried.output;
         let index = match file.find(&opened.key) {
             tasks::TaskMatch::Same(index) | tasks::TaskMatch::Retitled(index) => Some(index),
             tasks::TaskMatch::Gone => None,
         };
         judged.question = question(&reviewed.plan_record, opened, index.is_none(), &judged.verdict);
         let Some(index) = index else {
-            locked.record_of(&opened.id, judged.entry(opened))?;
+            // Nothing is written to the plan: whoever decides next takes them back.
+            judged.unticked.clear();
+            locked.record_of(&opened.id, judged.entry(self.world(), opened))?;
             drop(locked);
             return self.keep_left(opened, judged);
         };
@@ -178,7 +174,7 @@ impl Workspace {
         judged.set_aside = matches!(event, Event::SetAside { .. });
         let step = without_ticks(state, &file, event, &foreign);
         judged.learn_from(&step);
-        locked.write_step_of(&opened.id, judged.entry(opened), &step)?;
+        locked.write_step_of(&opened.id, judged.entry(self.world(), opened), &step)?;
         self.record_fixes(&locked, &step)?;
         drop(locked);
         self.keep_left(opened, judged)
@@ -194,7 +190,7 @@ impl Workspace {
             && !judged.changed.is_empty()
             && let Ok(git) = &self.git
         {
-            judged.kept = self.keep(git, opened, &judged.changed)?;
+            judged.kept = self.keep(&**git, opened, &judged.changed)?;
         }
         Ok(judged)
     }

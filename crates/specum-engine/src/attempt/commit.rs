@@ -11,12 +11,13 @@ use specum_core::attempt::{Attempt, PassedAttempt};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Signal};
 use specum_core::tasks::{TaskMatch, short_title};
-use specum_core::verify::{self, CommitRun, Failure, Layer};
+use specum_core::verify::{self, CommitRun, Failure, FailureClass};
 
 use super::judge::{evidence, inserted, signals};
 use super::review::review;
 use super::{AttemptError, Judgement, Workspace};
-use crate::git::{self, Committed, Git, GitError};
+use crate::git::{self, Committed, GitError};
+use crate::ports::Repository;
 
 /// What became of a commit.
 pub(super) struct CommitOutcome {
@@ -50,7 +51,6 @@ impl Workspace {
         let outcome = self.commit(&passed, &judged, None)?;
         judged.commit = outcome.id;
         if let Some((back, signals)) = outcome.failure {
-            back.failure.layer.class().clone_into(&mut judged.class);
             judged.verdict.failures.push(back.failure);
             judged.output = back.output;
             judged.signals = signals;
@@ -77,15 +77,14 @@ impl Workspace {
         while let Some(passed) = self.store.ledger()?.uncommitted() {
             let judged = Judgement::of_passed(&passed.attempt, passed.changed.clone());
             // Asked first: a git that cannot tell is not one that refuses.
-            match self.commit_of(git, &passed.attempt)? {
+            match self.commit_of(&**git, &passed.attempt)? {
                 // Files and index were there before it was.
                 Some(commit) if passed.isolated.is_some() => {
                     self.record_taken_in(&passed.attempt, Some(commit))?;
                 }
                 Some(commit) => {
-                    let at: Option<Timestamp> = passed.at.parse().ok();
-                    let at = at.map(SystemTime::from);
-                    let made = git.committed(&commit, &[], |path| git.changed_at(path) <= at)?;
+                    let at = passed.at.time().map(SystemTime::from);
+                    let made = git.committed(&commit, &|path| git.changed_at(path) <= at)?;
                     let made = Committed { id: Some(commit), ..made };
                     self.after_commit(&passed, &judged, made, until)?;
                 }
@@ -107,7 +106,7 @@ impl Workspace {
             return self.commit_in_worktree(passed, judged, result);
         }
         let mut paths = passed.changed.clone();
-        paths.extend(self.spec_files_to_commit(git)?);
+        paths.extend(self.spec_files_to_commit(&**git)?);
         match git.commit(&paths, &self.message(opened)) {
             Ok(committed) => self.after_commit(passed, judged, committed, until),
             Err(error @ GitError::Refused { .. }) if !error.means_busy() => {
@@ -151,7 +150,7 @@ impl Workspace {
                 "{why}. It had passed; then a git hook changed {} in the commit {id}, which stays",
                 by_hooks.join(", ")
             );
-            let failure = Failure { layer: Layer::Verify, message };
+            let failure = Failure { class: FailureClass::Verify, message };
             return self.take_back(passed, judged, TakenBack { failure, output, left }, Some(id));
         }
         if !left.is_empty() {
@@ -166,7 +165,7 @@ impl Workspace {
                 || (passed.changed.contains(path) && !left.contains(path))
                 || git::is_own_file(path)
         };
-        let own = self.git.as_ref().map(|git| self.spec_files(git)).unwrap_or_default();
+        let own = self.git.as_ref().map(|git| self.spec_files(&**git)).unwrap_or_default();
         let until = until.map(SystemTime::from);
         let is_earlier = |path: &&String| {
             let changed = self.git.as_ref().ok().and_then(|git| git.changed_at(path));
@@ -175,7 +174,7 @@ impl Workspace {
         let beside = now.iter().filter(|path| !is_known(path) && !own.contains(path));
         let beside = beside.filter(is_earlier).cloned().collect();
         self.remember(status);
-        let commit = id.clone().unwrap_or_default();
+        let commit = id.clone();
         self.record(opened, |task| Entry::Committed { task, commit, left: beside })?;
         Ok(CommitOutcome { id, failure: None })
     }
@@ -205,7 +204,10 @@ impl Workspace {
 
     /// The spec's own files, but for those that the user keeps out of the
     /// repository.
-    pub(super) fn spec_files_to_commit(&self, git: &Git) -> Result<Vec<String>, AttemptError> {
+    pub(super) fn spec_files_to_commit(
+        &self,
+        git: &dyn Repository,
+    ) -> Result<Vec<String>, AttemptError> {
         let mut files = self.spec_files(git);
         let ignored = git.ignored(&files)?;
         files.retain(|path| !ignored.contains(path));
@@ -226,10 +228,10 @@ impl Workspace {
         let view = &reviewed.view;
         let opened = &self.renamed(&passed.attempt)?;
         let file = view.file();
-        let mut entry = judged.entry(opened);
+        let mut entry = judged.entry(self.world(), opened);
         if let Entry::Failed { reasons, class, output, changed, .. } = &mut entry {
             reasons.push(back.failure.message.clone());
-            back.failure.layer.class().clone_into(class);
+            *class = Some(back.failure.class.clone());
             output.clone_from(&back.output);
             changed.clone_from(&back.left);
         }
@@ -255,7 +257,11 @@ impl Workspace {
 
     /// The commit of an attempt, if somebody before us has made it. Its task may
     /// have been called otherwise then.
-    fn commit_of(&self, git: &Git, opened: &Attempt) -> Result<Option<String>, AttemptError> {
+    fn commit_of(
+        &self,
+        git: &dyn Repository,
+        opened: &Attempt,
+    ) -> Result<Option<String>, AttemptError> {
         for name in std::iter::once(&opened.key.id).chain(&opened.was) {
             let trailers = self.trailers_of(name, opened.number);
             if let Some(commit) = git.commit_since(opened.head.as_deref(), &trailers)? {

@@ -9,8 +9,8 @@ use specum_core::plan_record::PlanRecord;
 use specum_core::tasks::{Task, TaskFile, TaskKey};
 
 use super::{AttemptError, Workspace};
-use crate::files;
-use crate::git::{self, Git};
+use crate::git;
+use crate::ports::Repository;
 use crate::project::Spec;
 use crate::store::{MAX_TEXT, Store};
 
@@ -19,7 +19,7 @@ impl Workspace {
     /// attempt began, and tells so.
     pub fn take_back_elsewhere(
         &self,
-        git: &Git,
+        git: &dyn Repository,
         opened: &Attempt,
         changed: &[String],
     ) -> Result<Vec<String>, AttemptError> {
@@ -29,7 +29,7 @@ impl Workspace {
         for path in plans {
             let Some(spec) = self.other_spec(git, path) else { continue };
             let Some(was_open) = open_before(git, opened, path)? else { continue };
-            let Ok(now) = files::read(&git.file(path), MAX_TEXT) else { continue };
+            let Ok(now) = self.world().disk.read(&git.file(path), MAX_TEXT) else { continue };
             let store = Store::of(&spec);
             let locked = store.lock()?;
             let ticked = ticked_since(&was_open, &now, &*store.plan_record()?);
@@ -41,10 +41,10 @@ impl Workspace {
 
     /// The plans of other specs that git ignores, so that its status never names
     /// them. Git is asked once.
-    pub(super) fn hidden_plans(&self, git: &Git) -> &[String] {
+    pub(super) fn hidden_plans(&self, git: &dyn Repository) -> &[String] {
         self.hidden_plans.get_or_init(|| {
             let plans = self.others.iter().map(|dir| dir.join("tasks.md"));
-            let below = plans.filter_map(|plan| plan.strip_prefix(&git.root).ok().map(git::shown));
+            let below = plans.filter_map(|plan| plan.strip_prefix(git.root()).ok().map(git::shown));
             git.ignored(&below.collect::<Vec<_>>()).unwrap_or_default()
         })
     }
@@ -52,29 +52,30 @@ impl Workspace {
     /// The open tasks of the other plans among some paths.
     pub(super) fn open_elsewhere<'p>(
         &self,
-        git: &Git,
+        git: &dyn Repository,
         paths: impl Iterator<Item = &'p String>,
     ) -> BTreeMap<String, Vec<String>> {
         let plans = paths.filter(|path| self.other_spec(git, path).is_some());
-        let read = |path: &String| files::read(&git.file(path), MAX_TEXT).ok();
+        let read = |path: &String| self.world().disk.read(&git.file(path), MAX_TEXT).ok();
         plans.filter_map(|path| Some((path.clone(), open_in(&read(path)?)))).collect()
     }
 
     /// The spec whose plan stands at a path of some tree of this repository.
-    fn other_spec(&self, git: &Git, path: &str) -> Option<Spec> {
-        let root = &self.repository().ok()?.root;
+    fn other_spec(&self, git: &dyn Repository, path: &str) -> Option<Spec> {
+        let root = self.repository().ok()?.root();
         let folder = Path::new(path).parent().filter(|_| path.ends_with("/tasks.md"))?;
         let known = self.others.iter().find(|dir| dir.strip_prefix(root) == Ok(folder))?;
         let name = known.file_name()?.to_string_lossy().into_owned();
         let shown = folder.to_string_lossy().into_owned();
-        Some(Spec { name, shown, dir: git.root.join(folder), root: git.root.clone() })
+        let (root, world) = (git.root().to_owned(), self.world().clone());
+        Some(Spec { name, shown, dir: root.join(folder), root, world })
     }
 }
 
 /// The tasks of another plan that were open when an attempt began, if anybody
 /// knows.
 fn open_before(
-    git: &Git,
+    git: &dyn Repository,
     opened: &Attempt,
     path: &String,
 ) -> Result<Option<Vec<String>>, AttemptError> {

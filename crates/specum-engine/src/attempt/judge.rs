@@ -1,9 +1,8 @@
 //! The verdict on an attempt, and what follows from it.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use jiff::Timestamp;
 use specum_core::attempt::Attempt;
 use specum_core::journal::Entry;
 use specum_core::line;
@@ -13,16 +12,15 @@ use specum_core::plan_record::{OnRecord, PlanRecord};
 use specum_core::state::State;
 use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
 use specum_core::verify::{
-    self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence, Layer, Verdict,
+    self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence, FailureClass, Verdict,
 };
 
 use super::review::{ReviewedPlan, review, without_ticks};
 use super::tree::Rewritten;
 use super::{AttemptError, Workspace};
-use crate::clock;
 use crate::git;
 use crate::owner;
-use crate::process;
+use crate::ports::World;
 use crate::store::Locked;
 
 /// How much of a check's output is kept in the journal.
@@ -69,8 +67,6 @@ pub struct Judgement {
     pub question: Option<String>,
     /// The reference that holds its work meanwhile.
     pub kept: Option<String>,
-    /// The kind of failure, in one word; empty if it passed.
-    pub class: String,
     /// The end of the Verify command's output.
     pub output: String,
     /// The commit, if there was something to commit.
@@ -106,7 +102,6 @@ impl Judgement {
         Judgement {
             key: opened.key.clone(),
             attempt: opened.number,
-            class: verdict.class().to_owned(),
             verdict,
             sent_back: false,
             set_aside: false,
@@ -128,7 +123,7 @@ impl Judgement {
     }
 
     /// The record of an attempt that has not passed.
-    pub(super) fn entry(&self, opened: &Attempt) -> Entry {
+    pub(super) fn entry(&self, world: &World, opened: &Attempt) -> Entry {
         let (task, attempt) = (opened.key.clone(), opened.number);
         let (reasons, output) = (reasons(&self.verdict), self.output.clone());
         if let Some(question) = &self.question {
@@ -145,11 +140,11 @@ impl Judgement {
             attempt,
             changed: self.changed.clone(),
             reasons,
-            class: self.class.clone(),
+            class: self.verdict.class(),
             fixes: self.fixes.clone(),
             unticked: self.unticked.clone(),
             output,
-            millis: millis_since(&opened.at),
+            millis: opened.at.millis_until(world.clock.now()).unwrap_or(0),
         }
     }
 }
@@ -247,7 +242,7 @@ impl Workspace {
         let rewritten = self.keep_rewritten(opened, &tree)?;
         self.tell_vanished(opened, &tree, &changed);
         let elsewhere = match &self.git {
-            Ok(git) => self.take_back_elsewhere(git, opened, &changed)?,
+            Ok(git) => self.take_back_elsewhere(&**git, opened, &changed)?,
             Err(_) => Vec::new(),
         };
         let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
@@ -306,7 +301,7 @@ impl Workspace {
 
     /// What is run to check an attempt, by the programs that are there.
     pub fn commands_of(&self, opened: &Attempt) -> Result<Vec<Command>, AttemptError> {
-        let lookup = process::lookup(&self.spec.root);
+        let lookup = self.world().lookup(&self.spec.root);
         Ok(self.check_of(opened)?.map(|check| check.commands(&lookup)).unwrap_or_default())
     }
 
@@ -329,7 +324,7 @@ impl Workspace {
         }
         match step {
             Some(step) if judged.passed() => {
-                let entry = passed(opened, &judged, (self.git.is_ok(), isolated));
+                let entry = passed(self.world(), opened, &judged, (self.git.is_ok(), isolated));
                 locked.write_step_of(&opened.id, entry, &step)?;
                 self.record_fixes(&locked, &step)?;
                 drop(locked);
@@ -338,7 +333,7 @@ impl Workspace {
                 return self.commit_passed(opened, judged);
             }
             Some(step) => {
-                locked.write_step_of(&opened.id, judged.entry(opened), &step)?;
+                locked.write_step_of(&opened.id, judged.entry(self.world(), opened), &step)?;
                 self.record_fixes(&locked, &step)?;
             }
             None => {}
@@ -351,7 +346,7 @@ impl Workspace {
             && by != By::OnTop
             && let Ok(git) = &self.git
         {
-            judged.kept = self.keep(git, opened, &judged.changed)?;
+            judged.kept = self.keep(&**git, opened, &judged.changed)?;
         }
         Ok(judged)
     }
@@ -444,6 +439,10 @@ impl Workspace {
         foreign.retain(|key| key.id != opened.key.id);
         let mut judged = Judgement::new(opened, verdict, found.changed, &foreign);
         judged.output = evidence(&found.check);
+        if task.is_none() {
+            // Nothing is written to the plan: whoever decides next takes them back.
+            judged.unticked.clear();
+        }
         judged.unticked.extend(found.elsewhere);
         judged.question = question(&reviewed.plan_record, opened, task.is_none(), &judged.verdict);
         let sent_back = self.store.ledger()?.sent_back(&opened.id);
@@ -462,7 +461,7 @@ impl Workspace {
         }
         let Some(index) = task.map(|task| task.index) else {
             // There is no box to tick and nothing to try again.
-            locked.record(judged.entry(opened))?;
+            locked.record_of(&opened.id, judged.entry(self.world(), opened))?;
             return Ok((judged, None));
         };
         judged.set_aside = by == By::OnTop && only_the_check_failed(&judged.verdict);
@@ -524,13 +523,13 @@ impl Workspace {
                 let asker = Asker::Session(session);
                 owner::holder(&self.store, Some(state), asker).other().is_none()
             }
-            By::Run | By::OnTop => owner::is_this_run(state),
+            By::Run | By::OnTop => owner::is_this_run(self.world(), state),
         };
         is_allowed.then_some(()).ok_or_else(|| AttemptError::NotYours(self.spec.name.clone()))
     }
 
     pub(super) fn run_check(&self, check: Option<&Check>, root: &Path) -> CheckRun {
-        run_check(check, root, self.check_time)
+        run_check(self.world(), check, root, self.check_time)
     }
 
     /// Work that was begun on one branch is not committed on another.
@@ -556,13 +555,18 @@ impl Workspace {
 }
 
 /// Runs the commands of a check, one after the other, until one has failed.
-pub(crate) fn run_check(check: Option<&Check>, root: &Path, time: CheckTime) -> CheckRun {
+pub(crate) fn run_check(
+    world: &World,
+    check: Option<&Check>,
+    root: &Path,
+    time: CheckTime,
+) -> CheckRun {
     let Some(check) = check else { return CheckRun::Unverified };
     // All of them share the time that a check has.
-    let began = Instant::now();
-    CheckRun::of(check.commands(&process::lookup(root)), |command| {
-        let left = Duration::from_millis(time.millis).saturating_sub(began.elapsed());
-        let run = process::check(&command, root, left);
+    let began = world.clock.elapsed();
+    CheckRun::of(check.commands(&world.lookup(root)), |command| {
+        let left = Duration::from_millis(time.millis).saturating_sub(world.clock.elapsed() - began);
+        let run = world.launcher.check(&command, root, left);
         CommandRun {
             time,
             command,
@@ -618,6 +622,7 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
 }
 
 fn passed(
+    world: &World,
     opened: &Attempt,
     judged: &Judgement,
     (to_commit, isolated): (bool, Option<String>),
@@ -632,7 +637,7 @@ fn passed(
         proofs: judged.verdict.proofs.clone(),
         unticked: judged.unticked.clone(),
         output: judged.output.clone(),
-        millis: millis_since(&opened.at),
+        millis: opened.at.millis_until(world.clock.now()).unwrap_or(0),
         isolated,
     }
 }
@@ -644,11 +649,6 @@ pub(super) fn evidence(check: &CheckRun) -> String {
 
 /// Whether the work itself may be good and only the ground has moved.
 fn only_the_check_failed(verdict: &Verdict) -> bool {
-    !verdict.passed() && verdict.failures.iter().all(|failure| failure.layer == Layer::Verify)
-}
-
-fn millis_since(at: &str) -> u64 {
-    at.parse::<Timestamp>().map_or(0, |at| {
-        u64::try_from(clock::now().as_millisecond() - at.as_millisecond()).unwrap_or(0)
-    })
+    !verdict.passed()
+        && verdict.failures.iter().all(|failure| failure.class == FailureClass::Verify)
 }

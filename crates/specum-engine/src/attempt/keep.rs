@@ -9,9 +9,8 @@ use specum_core::journal::Entry;
 use specum_core::line;
 
 use super::{AttemptError, Workspace};
-use crate::git::Git;
 use crate::names::{kept_references, part};
-use crate::os;
+use crate::ports::{Disk, Repository};
 
 /// How much of a list of files a sentence names.
 const MAX_NAMED: usize = 200;
@@ -23,7 +22,7 @@ impl Workspace {
     /// it is kept and stays.
     pub fn put_away(
         &self,
-        git: &Git,
+        git: &dyn Repository,
         opened: &Attempt,
         until: Option<Timestamp>,
     ) -> Result<(), AttemptError> {
@@ -34,7 +33,9 @@ impl Workspace {
             in_doubt.append(&mut left);
         }
         for path in left {
-            match until.map_or(Whose::Attempts, |until| whose(&git.file(&path), until)) {
+            match until.map_or(Whose::Attempts, |until| {
+                whose(&*self.world().disk, &git.file(&path), until)
+            }) {
                 Whose::Attempts => of_attempt.push(path),
                 Whose::Persons => {}
                 Whose::Unknown => in_doubt.push(path),
@@ -63,7 +64,7 @@ impl Workspace {
     /// has changed anything.
     pub fn keep(
         &self,
-        git: &Git,
+        git: &dyn Repository,
         opened: &Attempt,
         changed: &[String],
     ) -> Result<Option<String>, AttemptError> {
@@ -74,8 +75,9 @@ impl Workspace {
         let reference = self.free_reference(git, opened)?;
         let (task, attempt) = (&opened.key.id, opened.number);
         let message = format!("{} {task} attempt {attempt}, not finished", self.spec.name);
-        self.repository()?.adopt_submodules(git, changed)?;
-        git.keep(base.as_deref(), changed, &reference, &message)?;
+        self.repository()?.adopt_submodules(git.root(), changed)?;
+        let commit = git.commit_paths(base.as_deref(), changed, &message)?;
+        git.point(&reference, &commit)?;
         self.record_kept(opened, reference, changed.len()).map(Some)
     }
 
@@ -93,7 +95,11 @@ impl Workspace {
         Ok(reference)
     }
 
-    fn free_reference(&self, git: &Git, opened: &Attempt) -> Result<String, AttemptError> {
+    fn free_reference(
+        &self,
+        git: &dyn Repository,
+        opened: &Attempt,
+    ) -> Result<String, AttemptError> {
         let kept = kept_references(&self.spec);
         // Whoever looks for it knows the name from then.
         let task = opened.was.first().unwrap_or(&opened.key.id);
@@ -127,10 +133,10 @@ enum Whose {
 }
 
 /// Whose the change of a path is, if the attempt was at work until then.
-fn whose(path: &Path, until: Timestamp) -> Whose {
-    let Ok(file) = path.symlink_metadata() else { return Whose::Unknown };
-    let written = file.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
-    let changed = os::changed(&file).and_then(|at| Timestamp::try_from(at).ok());
+fn whose(disk: &dyn Disk, path: &Path, until: Timestamp) -> Whose {
+    let Ok(file) = disk.look(path) else { return Whose::Unknown };
+    let written = file.modified.and_then(|at| Timestamp::try_from(at).ok());
+    let changed = file.changed.and_then(|at| Timestamp::try_from(at).ok());
     match (written, changed) {
         (Some(written), _) if written > until => Whose::Persons,
         (Some(_), Some(changed)) if changed > until => Whose::Unknown,

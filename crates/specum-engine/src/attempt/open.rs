@@ -2,8 +2,7 @@
 //! and what its executor is given to read.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use specum_core::attempt::{Attempt, AttemptId, Ledger};
 use specum_core::brief::{self, Brief};
@@ -20,8 +19,8 @@ use specum_core::verify::Role;
 use super::review::{ReviewedPlan, review, take_back};
 use super::tree::TreeState;
 use super::{AttemptError, Workspace, pending};
-use crate::clock;
 use crate::git::Status;
+use crate::ports::World;
 use crate::ralph_loop;
 use crate::store::Locked;
 
@@ -158,7 +157,7 @@ impl Workspace {
         tree: &TreeState,
     ) -> Result<Vec<Attempt>, AttemptError> {
         let ledger = self.store.ledger()?;
-        let new = |index| opening(state, file, index, tree, &ledger);
+        let new = |index| opening((self.world(), tree), state, file, index, &ledger);
         // A batch is worked to its end before anything joins it, unless whoever
         // asks wants something else.
         let mut pending = pending(state, file, &ledger);
@@ -191,7 +190,7 @@ impl Workspace {
         tree: &TreeState,
     ) -> Result<Vec<Attempt>, AttemptError> {
         let ledger = self.store.ledger()?;
-        let new = |index: &usize| opening(state, file, *index, tree, &ledger);
+        let new = |index: &usize| opening((self.world(), tree), state, file, *index, &ledger);
         let opened: Vec<Attempt> = tasks.iter().map(new).collect();
         drop(ledger);
         for (n, attempt) in opened.iter().enumerate() {
@@ -207,13 +206,15 @@ impl Workspace {
 
     /// Keeps a look at the work tree for whoever needs one next.
     pub(super) fn remember(&self, status: Status) {
-        *self.after_commit.lock().expect("no holder panics") = Some((Instant::now(), status));
+        *self.after_commit.lock().expect("no holder panics") =
+            Some((self.world().clock.elapsed(), status));
     }
 
     /// The last look at the work tree, once, if it is of this moment.
     fn remembered(&self) -> Option<Status> {
         let kept = self.after_commit.lock().expect("no holder panics").take();
-        kept.filter(|(at, _)| at.elapsed() < THIS_MOMENT).map(|(_, status)| status)
+        let now = self.world().clock.elapsed();
+        kept.filter(|(at, _)| now - *at < THIS_MOMENT).map(|(_, status)| status)
     }
 
     /// What an executor of a session is to read.
@@ -266,10 +267,10 @@ impl Workspace {
 
 /// An attempt at a task as it stands.
 fn opening(
+    (world, tree): (&World, &TreeState),
     state: &State,
     file: &TaskFile<'_>,
     index: usize,
-    tree: &TreeState,
     ledger: &Ledger,
 ) -> Attempt {
     let task = &file.tasks[index];
@@ -279,23 +280,22 @@ fn opening(
     left_before.retain(|path, digest| dirty.get(path) != Some(digest));
     Attempt {
         key: task.key(),
-        number: state.result_of(index, &name).map_or(1, TaskResult::next_attempt),
+        number: state.result_of(task).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),
         role: Role::of(task.mode()),
-        at: clock::now().to_string(),
+        at: world.clock.now().into(),
         head: tree.head.clone(),
         branch: tree.branch.clone(),
         dirty,
         left_before,
         open_elsewhere: tree.open_elsewhere.clone(),
-        id: attempt_id(),
+        id: attempt_id(world),
         was: Vec::new(),
     }
 }
 
 /// An id that no other attempt has.
-fn attempt_id() -> AttemptId {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    AttemptId::new(clock::now().as_microsecond(), std::process::id(), count)
+fn attempt_id(world: &World) -> AttemptId {
+    let (at, process, count) = world.new_id();
+    AttemptId::new(at, process, count)
 }

@@ -80,7 +80,7 @@ impl Workspace {
     /// `git clean -fdx`, and says so. For whoever works unattended: in a session a
     /// person is asked to begin anew.
     pub fn bring_back(&self) -> Result<(), AttemptError> {
-        if !self.spec.dir.exists() {
+        if !self.world().disk.exists(&self.spec.dir) {
             return Ok(());
         }
         if self.store.lock()?.bring_back()? {

@@ -7,10 +7,9 @@ use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::verify::{self, CheckRun};
 
-use super::digests::MAX_COMPARED;
 use super::{AttemptError, Workspace};
-use crate::files;
-use crate::git::{self, Git, Status};
+use crate::git::{self, Status};
+use crate::ports::Repository;
 use crate::project::SETTINGS_FILE;
 
 /// The user's tree at one moment; empty without a repository.
@@ -49,23 +48,23 @@ impl Workspace {
         let Ok(git) = &self.git else { return TreeState::default() };
         let with_digest = |path: String| {
             let file = git.file(&path);
-            let digest = self.digests.of(&file, |file| files::read(file, MAX_COMPARED));
+            let digest = self.digests.of(self.world(), &file);
             (path, digest)
         };
         let dirty: BTreeMap<String, String> = status.changed.into_iter().map(with_digest).collect();
-        let plans = dirty.keys().chain(self.hidden_plans(git));
-        let open_elsewhere = self.open_elsewhere(git, plans);
+        let plans = dirty.keys().chain(self.hidden_plans(&**git));
+        let open_elsewhere = self.open_elsewhere(&**git, plans);
         let (head, branch, dirty_submodules) =
             (status.head, status.branch, status.dirty_submodules);
         TreeState { head, branch, dirty, open_elsewhere, dirty_submodules }
     }
 
     /// The spec's own files that go into a task's commit.
-    pub(super) fn spec_files(&self, git: &Git) -> Vec<String> {
+    pub(super) fn spec_files(&self, git: &dyn Repository) -> Vec<String> {
         [self.store.tasks_path(), self.store.progress_path()]
             .iter()
-            .filter(|path| path.exists())
-            .filter_map(|path| path.strip_prefix(&git.root).ok())
+            .filter(|path| self.world().disk.exists(path))
+            .filter_map(|path| path.strip_prefix(git.root()).ok())
             .map(git::shown)
             .collect()
     }
@@ -78,7 +77,7 @@ impl Workspace {
         now: &TreeState,
     ) -> Result<Vec<String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
-        let own = self.spec_files(git);
+        let own = self.spec_files(&**git);
         let mut changed: Vec<String> = now
             .dirty
             .iter()
@@ -155,7 +154,7 @@ impl Workspace {
     /// was uncommitted before it, and is neither that nor committed now.
     pub(super) fn tell_vanished(&self, opened: &Attempt, now: &TreeState, changed: &[String]) {
         // The plan and its notes go with the next commit, which may be a neighbour's.
-        let of_spec = self.git.as_ref().map(|git| self.spec_files(git)).unwrap_or_default();
+        let of_spec = self.git.as_ref().map(|git| self.spec_files(&**git)).unwrap_or_default();
         let gone = |path: &&String| {
             // Our own are kept out of sight as soon as that can be done.
             !now.dirty.contains_key(*path)
@@ -222,7 +221,7 @@ impl Workspace {
         // What the checks of an earlier loop have left is still there.
         let ledger = Ledger::of(&self.store.read_story()?);
         let left: Vec<&str> = ledger.left_in_tree().collect();
-        let plan = self.spec.dir.strip_prefix(&git.root).map(git::shown);
+        let plan = self.spec.dir.strip_prefix(git.root()).map(git::shown);
         let in_plan = |path: &str| {
             plan.as_ref().is_ok_and(|plan| {
                 path.strip_prefix(plan.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -275,7 +274,7 @@ impl Workspace {
     /// the root of its repository.
     pub(super) fn in_repository(&self, files: impl IntoIterator<Item = String>) -> Vec<String> {
         let below = self.git.as_ref().ok().and_then(|git| {
-            let below = self.spec.root.strip_prefix(&git.root).ok()?;
+            let below = self.spec.root.strip_prefix(git.root()).ok()?;
             (!below.as_os_str().is_empty()).then_some(below)
         });
         let named = |file: String| match below {

@@ -6,26 +6,25 @@
 //! where nothing of the person's can make the check or a hook fail; then the user's
 //! tree follows, unless a file is in the way that the person has changed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use specum_core::attempt::{Attempt, PassedAttempt};
 use specum_core::journal::Entry;
-use specum_core::verify::{self, CheckRun, CommitRun, Failure, Layer};
+use specum_core::verify::{self, CheckRun, CommitRun, Failure, FailureClass};
 
 use super::commit::{CommitOutcome, TakenBack};
 use super::judge::evidence;
 use super::{AttemptError, Judgement, Workspace};
-use crate::files::{self, FileError};
-use crate::git::{Committed, Forward, Git, GitError, Merge};
+use crate::git::{Committed, Forward, GitError, Merge};
 use crate::names::{ISOLATED, note_of, ready_reference, worktrees_dir};
+use crate::ports::{Disk, FileKind, Repository};
 use crate::store::MAX_TEXT;
 
 /// A checkout beside the user's tree.
-#[derive(Debug)]
 pub struct Worktree {
     /// Its repository.
-    pub git: Git,
+    pub git: Arc<dyn Repository>,
     /// The project's root in it.
     pub root: PathBuf,
 }
@@ -70,11 +69,12 @@ impl Workspace {
         let no_home = || said("neither XDG_STATE_HOME nor HOME is set");
         let dir = worktrees_dir(&self.spec).ok_or_else(no_home)?;
         let path = dir.join(name);
-        if path.symlink_metadata().is_ok() {
+        let disk = &self.world().disk;
+        if disk.look(&path).is_ok() {
             git.remove_worktree(&path)?;
         }
-        fs::create_dir_all(&dir).map_err(|error| FileError::new("create", &dir, error))?;
-        files::write(&note_of(&dir), self.spec.dir.as_os_str().as_encoded_bytes())?;
+        disk.make_folder(&dir)?;
+        disk.write(&note_of(&dir), self.spec.dir.as_os_str().as_encoded_bytes())?;
         let git = git.add_worktree(&path, base)?;
         Ok(Worktree { git, root: self.root_in(&path)? })
     }
@@ -177,7 +177,6 @@ impl Workspace {
         opened: &Attempt,
         commit: Option<String>,
     ) -> Result<(), AttemptError> {
-        let commit = commit.unwrap_or_default();
         self.record(opened, |task| Entry::Committed { task, commit, left: Vec::new() })?;
         let reference = ready_reference(&self.spec, &opened.key.id);
         Ok(self.repository()?.delete_reference(&reference)?)
@@ -193,7 +192,7 @@ impl Workspace {
         let (git, worktree) = (self.repository()?, self.check_out(head, result)?);
         let own = self.spec_files_to_commit(git)?;
         for path in &own {
-            copy(&git.file(path), &worktree.git.file(path))?;
+            copy(&*self.world().disk, &git.file(path), &worktree.git.file(path))?;
         }
         let changed = worktree.git.changed_between(head, result)?;
         let paths = [&changed[..], &own[..]].concat();
@@ -247,7 +246,8 @@ impl Workspace {
         let git = self.repository()?;
         let path = worktrees_dir(&self.spec).map(|dir| dir.join(ISOLATED));
         if let Some(path) = path.filter(|path| git.has_worktree(path)) {
-            let worktree = Worktree { root: self.root_in(&path)?, git: Git::at(path) };
+            let worktree =
+                Worktree { root: self.root_in(&path)?, git: self.world().repositories.at(&path) };
             if worktree.git.stage_on(head, result).is_ok() {
                 return Ok(worktree);
             }
@@ -259,7 +259,7 @@ impl Workspace {
 
     /// The project's root in another checkout.
     fn root_in(&self, path: &Path) -> Result<PathBuf, AttemptError> {
-        let below = self.spec.root.strip_prefix(&self.repository()?.root).unwrap_or(Path::new(""));
+        let below = self.spec.root.strip_prefix(self.repository()?.root()).unwrap_or(Path::new(""));
         Ok(path.join(below))
     }
 }
@@ -270,7 +270,11 @@ fn conflicting(paths: &[String], output: String) -> TakenBack {
 }
 
 fn failing(message: String, output: String) -> TakenBack {
-    TakenBack { failure: Failure { layer: Layer::Verify, message }, output, left: Vec::new() }
+    TakenBack {
+        failure: Failure { class: FailureClass::Verify, message },
+        output,
+        left: Vec::new(),
+    }
 }
 
 fn uncommitted(run: &CommitRun) -> TakenBack {
@@ -280,15 +284,15 @@ fn uncommitted(run: &CommitRun) -> TakenBack {
 
 /// Lets a file of the spec be in the worktree as it is in the user's tree. A link is
 /// committed as it is, whatever it leads to.
-fn copy(from: &Path, to: &Path) -> Result<(), AttemptError> {
-    if from.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+fn copy(disk: &dyn Disk, from: &Path, to: &Path) -> Result<(), AttemptError> {
+    if disk.look(from).is_ok_and(|found| found.kind == FileKind::Link) {
         return Ok(());
     }
     if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(|error| FileError::new("create", folder, error))?;
+        disk.make_folder(folder)?;
     }
-    match files::read_if_there(from, MAX_TEXT)? {
-        Some(text) => Ok(files::write(to, &text)?),
+    match disk.read_if_there(from, MAX_TEXT)? {
+        Some(text) => Ok(disk.write(to, &text)?),
         None => Ok(()),
     }
 }

@@ -1,18 +1,25 @@
 use std::fs;
+use std::path::PathBuf;
 
 use specum_core::event::RunId;
 use specum_core::journal::Entry;
 use tempfile::TempDir;
 
 use super::*;
+use crate::files::Durability;
+use crate::ports::World;
 use crate::project::Spec;
 
 /// A spec without a repository.
 fn world() -> (TempDir, Store) {
     let place = tempfile::tempdir().unwrap();
     let dir = place.path().canonicalize().unwrap();
-    let spec = Spec { name: "a".into(), dir: dir.clone(), shown: "a".into(), root: dir };
-    (place, Store::of(&spec))
+    (place, store_of(dir.clone(), dir))
+}
+
+fn store_of(dir: PathBuf, root: PathBuf) -> Store {
+    let (name, shown, world) = ("a".into(), "a".into(), World::real());
+    Store::of(&Spec { name, dir, shown, root, world })
 }
 
 fn warn(store: &Store, text: &str) {
@@ -183,7 +190,7 @@ fn records_without_a_number_get_theirs_by_place() {
     warn(&store, "new");
     assert_eq!(new(&mut feed), told(&[(6, "new")]));
     // An older version writes behind it.
-    files::append_line(&store.journal_path(), line.as_bytes(), files::Durability::Fast).unwrap();
+    store.world.disk.append_line(&store.journal_path(), line.as_bytes(), Durability::Fast).unwrap();
     warn(&store, "newer");
     assert_eq!(new(&mut feed), told(&[(7, "\"resumed\""), (8, "newer")]));
     assert_eq!(new(&mut Feed::from(&store, 7)).len(), 2);
@@ -197,7 +204,7 @@ fn numbers_go_on_from_the_copy_where_a_journal_was_deleted() {
     fs::create_dir_all(root.join(".git")).unwrap();
     let dir = root.join("specs/a");
     fs::create_dir_all(&dir).unwrap();
-    let store = Store::of(&Spec { name: "a".into(), dir, shown: "a".into(), root });
+    let store = store_of(dir, root);
     let started = Entry::Started { tasks: 1, open: 1, plan: Vec::new() };
     store.lock().unwrap().record(started).unwrap();
     warn(&store, "a");

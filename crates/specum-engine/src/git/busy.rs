@@ -5,15 +5,18 @@
 //! there for ever, and every later git refuses. Whoever is alone in a work tree, and
 //! sees no git at work there, knows that nobody will come back for it.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Git, GitError, common_folder};
 use crate::files;
 use crate::os;
+use crate::ports::Listener;
 use crate::process;
 
 /// How long a lock is looked at before it counts as left behind: a program that is
@@ -24,49 +27,16 @@ const SHORT: Duration = Duration::from_secs(5);
 /// How long for a git that is at work: its hooks may take long.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Who talks to the person.
-type Say = Box<dyn Fn(String) + Send>;
-
-/// The work tree in which we are alone, and who is told what we wait for.
-static ALONE: Mutex<Option<PathBuf>> = Mutex::new(None);
-static SAY: Mutex<Option<Say>> = Mutex::new(None);
-
-fn held<T>(lock: &'static Mutex<T>) -> MutexGuard<'static, T> {
-    lock.lock().expect("no holder panics")
+/// Whether we are alone in a work tree, and who is told what we wait for.
+#[derive(Default)]
+pub(super) struct Company {
+    alone: AtomicBool,
+    listener: Mutex<Option<Listener>>,
 }
 
-/// As long as this lives no other run works in a tree.
-pub struct Alone(());
-
-impl Alone {
-    /// For whoever holds the lock of a tree.
-    pub fn in_tree(git: &Git) -> Alone {
-        *held(&ALONE) = Some(git.root.clone());
-        Alone(())
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        *held(&ALONE) = None;
-    }
-}
-
-/// From now on this is told what we wait for, instead of standard error.
-pub fn say_by(say: impl Fn(String) + Send + 'static) {
-    *held(&SAY) = Some(Box::new(say));
-}
-
-/// Standard error again.
-pub fn say_no_more() {
-    *held(&SAY) = None;
-}
-
-/// Tells a person something about git at once.
-pub fn say(text: String) {
-    match &*held(&SAY) {
-        Some(say) => say(text),
-        None => eprintln!("specum: {text}"),
+impl fmt::Debug for Company {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Company").field("alone", &self.alone).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +59,7 @@ impl LockPatience {
     /// use.
     pub(super) fn waits(&mut self, git: &Git, lock: &Path) -> bool {
         let waited = self.began.get_or_insert_with(Instant::now).elapsed();
-        let is_alone = held(&ALONE).as_ref() == Some(&git.root);
+        let is_alone = git.company.alone.load(Ordering::SeqCst);
         let holder = git.at_work();
         let limit = if is_alone && holder.is_some() { LONG } else { SHORT };
         if waited >= limit {
@@ -98,11 +68,11 @@ impl LockPatience {
         if let Some(pid) = holder {
             if !self.told && is_alone && waited >= A_MOMENT {
                 self.told = true;
-                say(format!("waiting for git (process {pid}), which holds {}", lock.display()));
+                git.say(format!("waiting for git (process {pid}), which holds {}", lock.display()));
             }
         } else if is_alone && os::PROCESSES_ARE_SEEN && waited >= A_MOMENT {
             if files::remove(lock).is_ok() {
-                say(format!(
+                git.say(format!(
                     "removed {}: no git is at work here that could hold it",
                     lock.display()
                 ));
@@ -115,6 +85,21 @@ impl LockPatience {
 }
 
 impl Git {
+    pub(super) fn be_alone(&self, alone: bool) {
+        self.company.alone.store(alone, Ordering::SeqCst);
+    }
+
+    pub(super) fn say_to(&self, listener: Option<Listener>) {
+        *self.company.listener.lock().expect("no holder panics") = listener;
+    }
+
+    pub(super) fn say(&self, text: String) {
+        match &*self.company.listener.lock().expect("no holder panics") {
+            Some(say) => say(text),
+            None => eprintln!("specum: {text}"),
+        }
+    }
+
     /// A git that works in this tree, or in the one that it shares its repository
     /// with.
     fn at_work(&self) -> Option<u32> {

@@ -35,7 +35,7 @@ pub(super) fn bytes(text: &str) -> Vec<u8> {
 }
 
 /// A path of the system's.
-pub(super) fn file(text: &str) -> PathBuf {
+pub(crate) fn file(text: &str) -> PathBuf {
     PathBuf::from(os::text(&bytes(text)))
 }
 

@@ -9,22 +9,14 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 use super::{BOUNDS, Git, GitError, os, path, said, with_paths};
 use crate::files::{self, FileError};
 use crate::process;
 
-/// One at a time: git reads what it knows of every worktree, and fails over one
-/// that is just being made or removed.
-static WORKTREES: Mutex<()> = Mutex::new(());
-
 /// How the directories of scratch indices are called.
 const SCRATCH_PREFIX: &str = "specum-index-";
-
-fn worktrees() -> MutexGuard<'static, ()> {
-    WORKTREES.lock().expect("no holder panics")
-}
 
 /// A checkout of its own for one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +40,15 @@ pub enum Merge {
 }
 
 impl Git {
+    fn worktrees(&self) -> MutexGuard<'_, ()> {
+        self.worktrees.lock().expect("no holder panics")
+    }
+
     /// Checks a commit out into a directory of its own, on no branch.
     pub fn add_worktree(&self, path: &Path, commit: &str) -> Result<Git, GitError> {
         let tree = Git::at(path.to_owned());
         {
-            let _alone = worktrees();
+            let _alone = self.worktrees();
             // Forced, because a directory that is gone may still be registered,
             // and twice, because one that was just being made is locked.
             let force = ["worktree", "add", "--force", "--force"].map(OsStr::new);
@@ -67,7 +63,7 @@ impl Git {
 
     /// Removes a worktree with everything in it.
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
-        let _alone = worktrees();
+        let _alone = self.worktrees();
         // Twice forced: one that was being made when we were killed is locked.
         let remove = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
         if self.write(&[&remove[..], &[path.as_os_str()]].concat(), &[]).is_ok() {
@@ -83,7 +79,7 @@ impl Git {
     pub fn worktrees_below(&self, directory: &Path) -> Result<Vec<Worktree>, GitError> {
         // git tells where they are without any link on the way.
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-        let _alone = worktrees();
+        let _alone = self.worktrees();
         let list = self.read_bytes(&["worktree", "list", "--porcelain", "-z"])?;
         let lines = list.split(|byte| *byte == 0);
         let paths = lines.filter_map(|line| line.strip_prefix(b"worktree "));
@@ -96,7 +92,7 @@ impl Git {
     /// Lets a worktree and the repository find each other again, one of which has
     /// been moved.
     pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
-        let _alone = worktrees();
+        let _alone = self.worktrees();
         let repair = ["worktree", "repair"].map(OsStr::new);
         self.write(&[&repair[..], &[path.as_os_str()]].concat(), &[])
     }
@@ -113,7 +109,7 @@ impl Git {
         let trees = if begun.is_empty() { Vec::new() } else { self.worktrees_below("/".as_ref())? };
         let mut places = vec![self.root.as_path(), &common];
         places.extend(trees.iter().map(|worktree| worktree.path.as_path()));
-        let _alone = worktrees();
+        let _alone = self.worktrees();
         if os::PROCESSES_ARE_SEEN && process::git_at_work(&places).is_none() {
             for path in begun.iter().filter(|path| is_begun(path)) {
                 std::fs::remove_dir_all(path)

@@ -11,12 +11,12 @@ use serde::Serialize;
 use specum_core::agent;
 use specum_core::check::{self, Severity};
 use specum_core::owner::Asker;
-use specum_core::state::{Phase, State};
+use specum_core::state::{Phase, Standing, State};
 
 use crate::claude_config;
-use crate::git::Git;
 use crate::owner;
-use crate::process::{self, find_program};
+use crate::ports::World;
+use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::store::Store;
 
@@ -44,7 +44,7 @@ pub struct Step {
 
 impl Advice {
     /// The advice for the current directory.
-    pub fn here() -> Advice {
+    pub fn here(world: &World) -> Advice {
         let here = match std::env::current_dir() {
             Ok(here) => here,
             Err(error) => {
@@ -57,9 +57,9 @@ impl Advice {
                 .step("install git", "https://git-scm.com/downloads");
         }
         let home = std::env::var_os("HOME");
-        match Project::find(&here, home.as_deref().map(Path::new)) {
+        match Project::find(world, &here, home.as_deref().map(Path::new)) {
             Some(project) => in_project(&project),
-            None => without_plan(&here),
+            None => without_plan(world, &here),
         }
     }
 
@@ -70,9 +70,9 @@ impl Advice {
 
     /// The step into a repository, for those who have none. Nobody wants one
     /// of everything they have.
-    fn step_into_repository(self, here: &Path) -> Advice {
+    fn step_into_repository(self, world: &World, here: &Path) -> Advice {
         let is_home = std::env::var_os("HOME").is_some_and(|home| Path::new(&home) == here);
-        match Git::open(here) {
+        match world.repositories.open(here) {
             Err(error) if error.means_no_repository() => {
                 if is_home || here.parent().is_none() {
                     self.step("cd <your project>", "a plan lies in the folder it is about")
@@ -114,10 +114,10 @@ fn stands(text: impl Into<String>) -> Advice {
     Advice { stands: text.into(), steps: Vec::new(), example: false }
 }
 
-fn without_plan(here: &Path) -> Advice {
+fn without_plan(world: &World, here: &Path) -> Advice {
     let advice = stands(format!("There is no plan yet in {} or above.", here.display()))
         .step("specum demo", "watch a small plan being worked, without agent or account")
-        .step_into_repository(here)
+        .step_into_repository(world, here)
         .step("write specs/<name>/tasks.md", "your plan, a list of checkboxes")
         .step("specum check <name>", "finds mistakes in it");
     Advice { example: true, ..advice }
@@ -132,7 +132,7 @@ fn in_project(project: &Project) -> Advice {
     let specs = project.specs();
     match project.current() {
         Ok(Some(spec)) => in_spec(project, &spec),
-        Ok(None) if specs.is_empty() => without_plan(&project.root),
+        Ok(None) if specs.is_empty() => without_plan(&project.world, &project.root),
         Ok(None) => choose(&specs, "No spec is active."),
         Err(error) => choose(&specs, &format!("The active spec is not clear: {error}.")),
     }
@@ -174,7 +174,7 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
         Err(error) => return stands(format!("{error}.")).step(format!("fix {plan}"), ""),
     };
     let file = tasks.file();
-    let findings = check::check(&file, &process::lookup(&spec.root));
+    let findings = check::check(&file, &spec.world.lookup(&spec.root));
     let mistake = findings.into_iter().find(|finding| finding.severity == Severity::Error);
     if let Some(mistake) = mistake {
         return stands(format!("{plan}:{} has a mistake: {}.", mistake.line, mistake.message))
@@ -188,7 +188,7 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
         Some(Ok(state)) => under_way(&project.root, &store, &state, &progress, done < total),
         None if done == total => all_done(project, spec),
         None => stands(format!("{progress}, and no loop is running."))
-            .step_into_repository(&project.root)
+            .step_into_repository(&project.world, &project.root)
             .step("specum run --dry-run", "shows what would be worked, and how it is checked")
             .step_to_work(&project.root),
     }
@@ -201,14 +201,14 @@ fn under_way(
     progress: &str,
     something_open: bool,
 ) -> Advice {
-    if let Some(why) = &state.blocked {
+    if let Standing::Blocked(why) = &state.standing {
         return stands(format!("{progress}; it is blocked: {why}."))
             .step("specum log", "shows what was tried")
             .step("specum resume", "after fixing it: gives the task another round")
             .step("specum run", "then: goes on");
     }
-    if state.awaiting_approval {
-        let why = state.paused_for.as_ref().map(|why| format!(": {why}"));
+    if let Standing::Paused(why) = &state.standing {
+        let why = why.as_ref().map(|why| format!(": {why}"));
         let why = why.unwrap_or_default();
         let (verb, does) = match why.contains("`specum accept git`") {
             true => ("specum accept git", "takes it"),

@@ -4,7 +4,7 @@
 //! any other shell means the spec it names, or else the active one.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use specum_core::hook::Host;
 use specum_core::journal::Entry;
@@ -16,20 +16,38 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::codex_config::HOW_TO_TRUST;
 use crate::owner;
 use crate::person::{self, Door};
+use crate::ports::World;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::session::{self, Note};
 use crate::store::Store;
 
 /// Who asks: how the request came here, and who hears warnings.
 pub struct Caller<'a> {
+    /// Where everything is that is asked for.
+    pub world: &'a World,
     typed: Door,
+    /// The directory it asks from; `None` for the current one.
+    here: Option<PathBuf>,
     warn: &'a dyn Fn(&str),
 }
 
 impl<'a> Caller<'a> {
     /// A caller whose warnings go to this function as they arise.
-    pub fn new(typed: Door, warn: &'a dyn Fn(&str)) -> Caller<'a> {
-        Caller { typed, warn }
+    pub fn new(world: &'a World, typed: Door, warn: &'a dyn Fn(&str)) -> Caller<'a> {
+        Caller { world, typed, here: None, warn }
+    }
+
+    /// The same, asking from a directory.
+    pub fn at(self, here: PathBuf) -> Caller<'a> {
+        Caller { here: Some(here), ..self }
+    }
+
+    /// The directory it asks from.
+    pub(super) fn here(&self) -> Result<PathBuf, OpError> {
+        match &self.here {
+            Some(here) => Ok(here.clone()),
+            None => std::env::current_dir().map_err(OpError::io("the current directory")),
+        }
     }
 
     /// Tells the caller something that is no failure.
@@ -39,14 +57,15 @@ impl<'a> Caller<'a> {
 
     /// Refuses the verb unless a person has typed it.
     pub(super) fn require_person(&self, verb: &'static str) -> Result<(), OpError> {
-        Ok(person::require(verb, self.typed)?)
+        Ok(person::require(self.world, verb, self.typed)?)
     }
 
     /// The project around the current directory, with good settings.
     pub fn project(&self) -> Result<Project, OpError> {
-        let here = std::env::current_dir().map_err(OpError::io("the current directory"))?;
+        let here = self.here()?;
         let home = std::env::var_os("HOME");
-        let project = Project::find(&here, home.as_deref().map(Path::new)).ok_or_else(|| {
+        let project = Project::find(self.world, &here, home.as_deref().map(Path::new));
+        let project = project.ok_or_else(|| {
             OpError::NotFound(format!(
                 "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum demo`",
                 here.display()
@@ -78,7 +97,7 @@ impl<'a> Caller<'a> {
     /// The spec that is named, or the one that the session works on, or the active
     /// one.
     pub fn find(&self, named: Option<&str>) -> Result<(Project, Spec), OpError> {
-        if let Some(found) = named.is_none().then(spec_of_session).flatten() {
+        if let Some(found) = named.is_none().then(|| spec_of_session(self.world)).flatten() {
             return Ok(found);
         }
         let project = self.project()?;
@@ -100,7 +119,7 @@ impl<'a> Caller<'a> {
     /// Warns that another session or run works on a spec that a person is about to
     /// change. The person decides; the other one notices at its next step.
     pub(super) fn warn_if_held(&self, store: &Store) {
-        let me = session::of_any_host();
+        let me = session::of_any_host(self.world);
         let holder = holder(store, Asker::session_or_person(me.as_deref()));
         if let Holder::Other(owner) = holder {
             self.warn(format!("this spec is being worked on by {}", owner.description()));
@@ -129,7 +148,7 @@ impl<'a> Caller<'a> {
     /// spec, unless another session or run is.
     pub(super) fn hold_for_session(&self, workspace: &Workspace) -> Result<(), OpError> {
         self.warn_without_hooks();
-        let Some(session) = session::of_any_host() else { return Ok(()) };
+        let Some(session) = session::of_any_host(self.world) else { return Ok(()) };
         let locked = workspace.store.lock()?;
         let view = locked.read()?;
         let Some(state) = view.state.as_ref() else { return Ok(()) };
@@ -137,7 +156,8 @@ impl<'a> Caller<'a> {
         // In a sandbox the journal is all that a later hook can see.
         let works_itself = session::host().is_some_and(Host::works_itself);
         if holder == Holder::Nobody || (works_itself && holder == Holder::Me) {
-            let step = machine::step(state, &view.file(), Event::Hold(owner::session(&session)));
+            let owner = owner::session(self.world, &session);
+            let step = machine::step(state, &view.file(), Event::Hold(owner));
             locked.write_step(Entry::Held { session: session.clone() }, &step)?;
         }
         if holder.other().is_none() {
@@ -153,7 +173,8 @@ impl<'a> Caller<'a> {
     /// Warns that the host of this session does not call the hooks that would send
     /// it back to work.
     fn warn_without_hooks(&self) {
-        let (host, how) = match session::host().filter(|_| session::judged_by_hooks().is_none()) {
+        let is_judged = session::judged_by_hooks(self.world).is_some();
+        let (host, how) = match session::host().filter(|_| !is_judged) {
             Some(Host::Codex) => ("codex", HOW_TO_TRUST),
             Some(Host::Gemini) => (
                 "gemini",
@@ -171,7 +192,8 @@ impl<'a> Caller<'a> {
 
 /// Refuses a session that asks for work of a spec that another one holds.
 pub(super) fn refuse_other_sessions(workspace: &Workspace) -> Result<(), OpError> {
-    let Some(session) = session::of_any_host() else { return Ok(()) };
+    let world = workspace.world();
+    let Some(session) = session::of_any_host(world) else { return Ok(()) };
     match holder(&workspace.store, Asker::Session(&session)).other() {
         Some(other) => {
             let (spec, by) = (workspace.spec.name.clone(), other.description());
@@ -207,20 +229,20 @@ pub fn settings_problems(project: &Project) -> Option<String> {
 
 /// The spec that a session has asked for work of, unless another session or run
 /// works on it by now.
-pub fn noted_spec(session_id: &str) -> Option<(Project, Spec)> {
-    let (project, spec, holder) = noted(session_id)?;
+pub fn noted_spec(world: &World, session_id: &str) -> Option<(Project, Spec)> {
+    let (project, spec, holder) = noted(world, session_id)?;
     holder.other().is_none().then_some((project, spec))
 }
 
 /// The spec that the session this command runs in works on.
-fn spec_of_session() -> Option<(Project, Spec)> {
-    let (project, spec, holder) = noted(&session::of_any_host()?)?;
+fn spec_of_session(world: &World) -> Option<(Project, Spec)> {
+    let (project, spec, holder) = noted(world, &session::of_any_host(world)?)?;
     (holder == Holder::Me).then_some((project, spec))
 }
 
-fn noted(session_id: &str) -> Option<(Project, Spec, Holder)> {
-    let note = Note::of(session_id)?;
-    let project = Project::at(note.root);
+fn noted(world: &World, session_id: &str) -> Option<(Project, Spec, Holder)> {
+    let note = Note::of(world, session_id)?;
+    let project = Project::at(world, note.root);
     let spec = project.settings.enabled.then(|| project.spec_in(&note.spec))?.ok()?;
     let holder = holder(&Store::of(&spec), Asker::Session(session_id));
     Some((project, spec, holder))

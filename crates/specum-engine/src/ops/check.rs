@@ -12,8 +12,7 @@ use specum_core::tasks::{self, Lookup, Shell, Task, TaskFile, short_title};
 
 use super::{Caller, OpError};
 use crate::attempt::{AttemptError, Workspace, checks_on_record};
-use crate::files::{self, FileError};
-use crate::process;
+use crate::files::FileError;
 use crate::store::Store;
 
 /// The longest plan that is looked at.
@@ -107,11 +106,11 @@ impl CheckCommand {
 /// Looks for mistakes in the plan of a spec, or in a file.
 pub fn check(caller: &Caller<'_>, named: Option<&str>) -> Result<Check, OpError> {
     let Target { path, shown, root, store } = target(caller, named)?;
-    let text = files::read_if_there(&path, MAX_PLAN)?.ok_or_else(|| {
+    let text = caller.world.disk.read_if_there(&path, MAX_PLAN)?.ok_or_else(|| {
         OpError::NotFound(format!("{shown} does not exist; write it, then check again"))
     })?;
     let file = TaskFile::scan(&text);
-    let lookup = process::lookup(&root);
+    let lookup = caller.world.lookup(&root);
     let on_record = match &store {
         Some(store) => checks_on_record(store, &file)?,
         None => HashMap::new(),
@@ -165,7 +164,7 @@ struct Target {
 
 fn target(caller: &Caller<'_>, named: Option<&str>) -> Result<Target, OpError> {
     if let Some(named) = named
-        && Path::new(named).is_file()
+        && caller.world.disk.is_file(Path::new(named))
     {
         let path = std::path::absolute(named)
             .map_err(|error| FileError::new("find", Path::new(named), error))?;
@@ -257,7 +256,7 @@ pub fn dry_run(
     let tasks = workspace.store.read_tasks()?;
     let text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
     let file = text.file();
-    let lookup = process::lookup(&workspace.spec.root);
+    let lookup = workspace.world().lookup(&workspace.spec.root);
     let on_record = checks_on_record(&workspace.store, &file)?;
     let task = |at: &usize| {
         let task = &file.tasks[*at];

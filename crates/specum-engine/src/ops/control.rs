@@ -1,7 +1,6 @@
 //! Pausing, resuming and cancelling a loop.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +12,6 @@ use specum_core::state::{Driver, State};
 use super::caller::holder;
 use super::{Caller, LoopFile, NewState, OpError};
 use crate::attempt::{AttemptError, Workspace};
-use crate::git::Git;
 use crate::owner;
 use crate::person;
 use crate::project::Spec;
@@ -84,7 +82,7 @@ pub fn pause(workspace: &Workspace) -> Result<Pause, OpError> {
 pub fn resume(caller: &Caller<'_>, workspace: &Workspace) -> Result<Resume, OpError> {
     // Whoever paused it may let it go on; a block is a person's to lift.
     let state = workspace.store.read_state().and_then(Result::ok);
-    if state.is_some_and(|state| state.blocked.is_some()) {
+    if state.is_some_and(|state| state.blocked().is_some()) {
         caller.require_person("resume")?;
     }
     let Changed { was_blocked, after } = change(workspace, Event::Resume, Entry::Resumed)?;
@@ -113,7 +111,7 @@ fn change(workspace: &Workspace, event: Event, entry: Entry) -> Result<Changed, 
     }
     let step = machine::step(state, &view.file(), event);
     locked.write_step(entry, &step)?;
-    Ok(Changed { was_blocked: state.blocked.is_some(), after: step.state })
+    Ok(Changed { was_blocked: state.blocked().is_some(), after: step.state })
 }
 
 /// Begins the Ralph Loop again that drives this spec.
@@ -149,7 +147,7 @@ pub fn cancel(caller: &Caller<'_>, named: Option<&str>, remove: bool) -> Result<
     cancel.loop_file = LoopFile::of(ralph_loop::end(&spec)?);
     if remove {
         runner.map_or(Ok(()), |runner| wait_for(&store, &runner))?;
-        if let Ok(git) = Git::open(&project.root) {
+        if let Ok(git) = project.world.repositories.open(&project.root) {
             git.exclude_own_files()?;
         }
         cancel.moved_to = Some(project.shown(&store::move_to_trash(&project, &spec)?));
@@ -192,12 +190,13 @@ fn end_loop(spec: &Spec, store: &Store) -> Result<Cancel, OpError> {
 /// Waits for a run that has lost its spec: it still puts away what its agents have
 /// left, and tells the journal.
 fn wait_for(store: &Store, runner: &Owner) -> Result<(), OpError> {
-    let asked = Instant::now();
+    let clock = &store.world.clock;
+    let asked = clock.elapsed();
     while !owner::is_gone(store, runner) {
-        if asked.elapsed() > RUN_ENDS {
+        if clock.elapsed() - asked > RUN_ENDS {
             return Err(OpError::StillRunning(runner.description()));
         }
-        thread::sleep(Duration::from_millis(10));
+        clock.sleep(Duration::from_millis(10));
     }
     Ok(())
 }

@@ -17,7 +17,8 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::claude_config::{self, PLUGIN};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::files;
-use crate::git::{Git, GitError};
+use crate::git::GitError;
+use crate::ports::{Repository, World};
 use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
@@ -80,9 +81,9 @@ pub fn doctor(
     has_gemini_hooks: impl Fn(&Path) -> bool,
 ) -> Result<Doctor, OpError> {
     let repaired = if repair { Some(put_away(caller)?) } else { None };
-    let findings = examine(has_gemini_hooks)?;
+    let findings = examine(caller, has_gemini_hooks)?;
     let good = !findings.iter().any(|finding| finding.grade == Grade::Bad);
-    Ok(Doctor { good, repaired, findings, next: Advice::here() })
+    Ok(Doctor { good, repaired, findings, next: Advice::here(caller.world) })
 }
 
 /// Puts away what killed runs have left, of every spec that was ever worked.
@@ -91,7 +92,7 @@ fn put_away(caller: &Caller<'_>) -> Result<Repair, OpError> {
     let mut repair = Repair { specs: Vec::new(), messages: Vec::new() };
     for spec in project.specs() {
         let workspace = Workspace::new(&project, spec)?;
-        if !workspace.store.journal_path().exists() {
+        if !caller.world.disk.exists(&workspace.store.journal_path()) {
             continue;
         }
         let spec = workspace.spec.name.clone();
@@ -124,15 +125,18 @@ impl Findings {
     }
 }
 
-fn examine(has_gemini_hooks: impl Fn(&Path) -> bool) -> Result<Vec<Finding>, OpError> {
+fn examine(
+    caller: &Caller<'_>,
+    has_gemini_hooks: impl Fn(&Path) -> bool,
+) -> Result<Vec<Finding>, OpError> {
     let mut found = Findings::default();
-    let here = std::env::current_dir().map_err(OpError::io("the current directory"))?;
+    let here = caller.here()?;
     let home = std::env::var_os("HOME");
-    let project = Project::find(&here, home.as_deref().map(Path::new));
+    let project = Project::find(caller.world, &here, home.as_deref().map(Path::new));
     examine_programs(&mut found);
     let root = project.as_ref().map_or(&here, |project| &project.root);
     examine_plugin(root, has_gemini_hooks(root), &mut found);
-    examine_git(&here, &mut found);
+    examine_git(caller.world, &here, &mut found);
     match &project {
         Some(project) => examine_project(project, &mut found),
         None => found.note(
@@ -187,10 +191,10 @@ fn examine_plugin(root: &Path, is_in_gemini: bool, found: &mut Findings) {
     }
 }
 
-fn examine_git(here: &Path, found: &mut Findings) {
-    match Git::open(here).map(|git| (able_to_commit(&git), git)) {
-        Ok((Ok(()), git)) => found.good("git", format!("repository {}", git.root.display())),
-        Ok((Err(GitError::ReadOnly(_)), _)) if session::judged_by_hooks().is_some() => {
+fn examine_git(world: &World, here: &Path, found: &mut Findings) {
+    match world.repositories.open(here).map(|git| (able_to_commit(&*git), git)) {
+        Ok((Ok(()), git)) => found.good("git", format!("repository {}", git.root().display())),
+        Ok((Err(GitError::ReadOnly(_)), _)) if session::judged_by_hooks(world).is_some() => {
             found.note("git", "read-only in this sandbox; specum's hooks commit outside of it");
         }
         Ok((Err(error), _)) => found.bad("git", format!("nothing can be committed: {error}")),
@@ -199,7 +203,7 @@ fn examine_git(here: &Path, found: &mut Findings) {
 }
 
 /// What would keep a run from beginning.
-fn able_to_commit(git: &Git) -> Result<(), GitError> {
+fn able_to_commit(git: &dyn Repository) -> Result<(), GitError> {
     git.refuse_old()?;
     git.refuse_unable_to_commit()?;
     git.refuse_half_done()?;
@@ -287,7 +291,7 @@ fn examine_spec(store: &Store, dir: &Path, found: &mut Findings) {
         Ok(None) => found.bad("tasks", "tasks.md is missing"),
         Err(error) => found.bad("tasks", error.to_string()),
     }
-    if let Ok(tail) = files::read_tail(&store.journal_path(), 1024 * 1024)
+    if let Ok(tail) = store.world.disk.read_tail(&store.journal_path(), 1024 * 1024)
         && journal::unfinished(&tail.bytes).is_some()
     {
         let text = "a change was interrupted; the next command that writes completes it";
@@ -297,10 +301,11 @@ fn examine_spec(store: &Store, dir: &Path, found: &mut Findings) {
         let text = "another process is changing this spec right now, or is stuck in it";
         found.note("lock", text);
     }
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let temporary: Vec<String> =
-        names.filter(|name| name.starts_with(files::TEMP_PREFIX)).collect();
+    let entries = store.world.disk.entries(dir).into_iter();
+    let temporary = entries.filter(|path| files::is_temporary(path));
+    let temporary: Vec<String> = temporary
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
     if !temporary.is_empty() {
         let names = temporary.join(", ");
         found.note("leftovers", format!("of a killed process, safe to delete: {names}"));

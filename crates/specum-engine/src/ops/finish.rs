@@ -108,7 +108,7 @@ pub fn finish(
     caller.hold_for_session(workspace)?;
     let opened = workspace.opened(task)?;
     let result = result()?;
-    if let Some(session) = session::judged_by_hooks() {
+    if let Some(session) = session::judged_by_hooks(workspace.world()) {
         workspace.report(&opened, &result, &session)?;
         let task = opened.key.id;
         return Ok(Finish::Recorded(RecordedResult { task, recorded: true }));

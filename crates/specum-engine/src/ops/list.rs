@@ -5,7 +5,6 @@ use serde::Serialize;
 use specum_core::state::State;
 
 use super::{Caller, OpError};
-use crate::git::Git;
 use crate::store::{self, Store};
 
 /// A spec in a list.
@@ -67,7 +66,7 @@ pub fn switch(caller: &Caller<'_>, named: &str) -> Result<Switch, OpError> {
     let project = caller.project()?;
     let spec = project.spec(named)?;
     // In a host's sandbox the hooks see to it.
-    if let Ok(git) = Git::open(&project.root)
+    if let Ok(git) = project.world.repositories.open(&project.root)
         && git.refuse_read_only().is_ok()
     {
         git.exclude_own_files()?;

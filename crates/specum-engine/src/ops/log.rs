@@ -1,23 +1,22 @@
 //! What happened to a spec, from its journal, while others may be writing it; and what
 //! happens to it, with what agents say meanwhile.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use specum_core::agent::{self, Reader};
 use specum_core::event::{Event, Kind, Numbering, Said};
 use specum_core::journal::{Entry, Record};
+use specum_core::moment::Moment;
 use specum_core::summary::{AttemptResult, Summary, TaskSummary};
 use specum_core::tasks::TaskKey;
 
 use super::{Caller, OpError};
 use crate::attempt::AttemptError;
-use crate::clock;
 use crate::feed::Feed;
-use crate::files;
 use crate::logs;
 use crate::owner;
+use crate::ports::World;
 use crate::process::Replay;
 use crate::project::Spec;
 use crate::store::Store;
@@ -36,7 +35,7 @@ pub struct Log {
     /// How long the file was when it was read.
     length: u64,
     /// When it was found longer than before.
-    grown: Instant,
+    grown: Duration,
 }
 
 /// Opens the journal of a spec and reads what is there.
@@ -44,7 +43,8 @@ pub fn log(caller: &Caller<'_>, named: Option<&str>) -> Result<Log, OpError> {
     let project = caller.project()?;
     let spec = caller.spec(&project, named)?;
     let (store, earlier, records) = (Store::of(&spec), (Vec::new(), 0), Vec::new());
-    let mut log = Log { spec, store, earlier, records, length: 0, grown: Instant::now() };
+    let grown = caller.world.clock.elapsed();
+    let mut log = Log { spec, store, earlier, records, length: 0, grown };
     log.read_on()?;
     Ok(log)
 }
@@ -91,13 +91,15 @@ impl Log {
             has_caught_up: false,
             standing: LoopStanding::NotStarted,
             in_run: false,
-            grown: Instant::now(),
+            grown: self.store.world.clock.elapsed(),
         }
     }
 
     /// Reads what is new. A journal only ever grows.
     pub fn read_on(&mut self) -> Result<(), OpError> {
-        let length = self.store.journal_path().metadata().map_or(0, |file| file.len());
+        let world = &self.store.world;
+        let found = world.disk.look_behind(&self.store.journal_path());
+        let length = found.map_or(0, |file| file.length);
         let segments = self.store.count_earlier();
         if length != self.length || segments != self.earlier.1 {
             let records = self.store.read_journal()?;
@@ -109,7 +111,7 @@ impl Log {
             } else if records.len() >= self.records.len() {
                 self.records = records;
             }
-            (self.length, self.grown) = (length, Instant::now());
+            (self.length, self.grown) = (length, world.clock.elapsed());
         }
         Ok(())
     }
@@ -147,7 +149,9 @@ impl Log {
     pub fn last_log(&self, task: &TaskSummary) -> Option<(u64, PathBuf)> {
         task.attempts.iter().rev().find_map(|attempt| {
             let named = attempt.logs.last().map(PathBuf::from);
-            let named = named.filter(|path| logs::is_log(&self.spec, path) && path.is_file());
+            let named = named.filter(|path| {
+                logs::is_log(&self.spec, path) && self.spec.world.disk.is_file(path)
+            });
             // An attempt that runs is not charged yet.
             let found = || logs::newest_log(&self.spec, &task.id, attempt.number);
             let running = attempt.result == AttemptResult::Open;
@@ -165,7 +169,7 @@ impl Log {
         });
         let in_run = in_run == Some(true);
         if !self.store.has_state() {
-            return !in_run || self.grown.elapsed() > LAST_WORDS;
+            return !in_run || self.store.world.clock.elapsed() - self.grown > LAST_WORDS;
         }
         if in_run {
             let state = self.store.read_state().and_then(Result::ok);
@@ -190,7 +194,7 @@ pub struct Follow {
     /// Whether a run has begun that has not said that it has ended.
     in_run: bool,
     /// When something was recorded last.
-    grown: Instant,
+    grown: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,7 +219,7 @@ impl Follow {
         let mut events = Vec::new();
         let recorded = self.feed.next()?;
         if !recorded.is_empty() {
-            self.grown = Instant::now();
+            self.grown = self.store.world.clock.elapsed();
         }
         for event in recorded {
             self.look_at(&event);
@@ -224,7 +228,7 @@ impl Follow {
                 if let Some(place) = place {
                     let mut talking = self.talking.remove(place);
                     if self.has_caught_up {
-                        talking.read_on(true, &mut events);
+                        talking.read_on(&self.store.world, true, &mut events);
                     }
                 }
             }
@@ -233,7 +237,7 @@ impl Follow {
         }
         self.has_caught_up = true;
         for talking in &mut self.talking {
-            talking.read_on(false, &mut events);
+            talking.read_on(&self.store.world, false, &mut events);
         }
         Ok(events)
     }
@@ -258,8 +262,10 @@ impl Follow {
         match self.standing {
             LoopStanding::NotStarted => !self.store.has_state(),
             // Whoever removes a spec moves its journal away.
-            LoopStanding::UnderWay => !self.spec.dir.exists(),
-            LoopStanding::Ended => !self.in_run || self.grown.elapsed() > LAST_WORDS,
+            LoopStanding::UnderWay => !self.store.world.disk.exists(&self.spec.dir),
+            LoopStanding::Ended => {
+                !self.in_run || self.store.world.clock.elapsed() - self.grown > LAST_WORDS
+            }
         }
     }
 }
@@ -272,7 +278,7 @@ impl Talking {
         };
         let path = Path::new(log);
         let agent = agent::by_name(agent, Some("")).filter(|_| logs::is_log(spec, path))?;
-        let file = files::open_own(path, File::options().read(true)).ok()?;
+        let file = spec.world.disk.open_own(path).ok()?;
         let (launch, task, replay) = (event.clone(), task.clone(), Replay::of(file));
         Some(Talking { launch, task, replay, reader: agent.reader() })
     }
@@ -286,9 +292,9 @@ impl Talking {
     }
 
     /// Adds what it has said since.
-    fn read_on(&mut self, has_ended: bool, events: &mut Vec<Event>) {
+    fn read_on(&mut self, world: &World, has_ended: bool, events: &mut Vec<Event>) {
         let Talking { launch, task, replay, reader } = self;
-        let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        let at = Moment::from(world.clock.now());
         let mut read = |line: &[u8]| {
             events.extend(reader.line(line).into_iter().map(|sign| Event {
                 seq: None,

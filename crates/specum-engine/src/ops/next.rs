@@ -136,7 +136,7 @@ pub fn next(caller: &Caller<'_>, workspace: &Workspace) -> Result<DueWork, OpErr
     workspace.refuse_while_a_run_works()?;
     refuse_other_sessions(workspace)?;
     caller.hold_for_session(workspace)?;
-    if session::judged_by_hooks().is_none() {
+    if session::judged_by_hooks(workspace.world()).is_none() {
         // A verdict that a host's time limit cut off.
         workspace.judge_reported(By::Verb)?;
     } else if let Some((opened, _)) = workspace.reports()?.first() {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::machine::Start;
 use specum_core::owner::{Asker, Owner};
-use specum_core::state::Driver;
+use specum_core::state::{Driver, Standing};
 
 use super::caller::{holder, one_at_a_time};
 use super::{Caller, OpError};
@@ -59,8 +59,9 @@ pub fn start(
     caller.warn_of_settings(&project);
     let spec = caller.spec(&project, request.spec)?;
     let workspace = one_at_a_time(Workspace::new(&project, spec)?);
+    let session = session::of_any_host(caller.world);
     let start = Start {
-        owner: session::of_any_host().as_deref().map(owner::session),
+        owner: session.as_deref().map(|session| owner::session(caller.world, session)),
         max_task_iterations: request
             .max_task_iterations
             .or(project.settings.run.max_task_iterations),
@@ -118,11 +119,11 @@ fn refuse_to_lift_a_cap(
 /// A loop is not taken from a session whose executor is at work: the changes of two
 /// in one tree cannot be told apart. Between two tasks it is, with a warning.
 fn take_over(caller: &Caller<'_>, workspace: &Workspace) -> Result<(), OpError> {
-    let me = session::of_any_host();
+    let me = session::of_any_host(caller.world);
     let holder = holder(&workspace.store, Asker::session_or_person(me.as_deref()));
     let Some(other @ Owner::Session { .. }) = holder.other() else { return Ok(()) };
     let state = workspace.store.read_state().and_then(Result::ok);
-    let is_paused = state.is_some_and(|state| state.awaiting_approval);
+    let is_paused = state.is_some_and(|state| state.standing != Standing::Running);
     let ledger = workspace.store.ledger()?;
     let at_work = ledger.calls_at_work();
     if let (Some(call), false) = (at_work.first(), is_paused) {

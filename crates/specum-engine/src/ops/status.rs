@@ -5,7 +5,7 @@ use serde::Serialize;
 use specum_core::machine;
 use specum_core::owner::Asker;
 use specum_core::plan::{self, Scope};
-use specum_core::state::{Driver, State};
+use specum_core::state::{Driver, Standing, State};
 use specum_core::summary::{Attempt, AttemptResult, Summary};
 use specum_core::tasks::{Task, TaskFile};
 
@@ -120,6 +120,10 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
     let (state, file) = (view.state.as_ref(), view.file());
     let summary = Summary::of(&store.read_journal()?, &file);
     let worked = worked(&summary);
+    let (paused, paused_for) = match state.map(|state| &state.standing) {
+        Some(Standing::Paused(why)) => (true, why.clone()),
+        _ => (false, None),
+    };
     Ok(Status {
         name: spec.name,
         path: spec.shown,
@@ -131,9 +135,9 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         max_task_iterations: state.map(|state| state.max_task_iterations),
         global_iteration: state.map(|state| state.global_iteration),
         max_global_iterations: state.map(|state| state.max_global_iterations),
-        paused: state.is_some_and(|state| state.awaiting_approval && state.blocked.is_none()),
-        paused_for: state.and_then(|state| state.paused_for.clone()),
-        blocked: state.and_then(|state| state.blocked.clone()),
+        paused,
+        paused_for,
+        blocked: state.and_then(State::blocked).cloned(),
         driver: state.map(|state| match state.driver {
             Driver::Hook => StatusDriver::Hook,
             Driver::RalphLoop => StatusDriver::RalphLoop,

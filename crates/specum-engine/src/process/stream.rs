@@ -5,8 +5,7 @@
 //! has: what it left running is ended, and a pipe that is held open is not
 //! waited for. Nobody has to read standard error for it to be kept.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,9 +18,12 @@ use specum_core::verify::ProcessEnd;
 use super::log::Log;
 use super::{LAST_WORDS, OutputTail, Terminal, WhenInterrupted, tree, why_not_started, workers};
 use crate::os;
+use crate::ports::{Disk, OpenFile};
 
 /// How much of the standard error is given back: its end.
 const KEPT_STDERR: usize = 16 * 1024;
+/// How much of a log is read at once.
+const AT_ONCE: u64 = 64 * 1024;
 /// How many reads wait to be taken before the program is held up.
 const WAITING_READS: usize = 4;
 
@@ -46,6 +48,11 @@ impl Handle {
     /// [`end_everything`](super::end_everything) ends it with all others.
     pub fn doom(&self) {
         self.doomed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the program is to end, or not to begin.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed.load(Ordering::SeqCst)
     }
 
     /// Ends the program with everything below it; before it has started, keeps
@@ -77,7 +84,13 @@ pub struct WholeLines {
 }
 
 impl WholeLines {
-    fn push(&mut self, line: &[u8]) {
+    /// None yet, and no need to move them while those of this piece are added.
+    fn with_room_for(piece: &[u8]) -> WholeLines {
+        WholeLines { text: Vec::with_capacity(piece.len()), ends: Vec::new() }
+    }
+
+    /// Adds a line.
+    pub fn push(&mut self, line: &[u8]) {
         self.text.extend_from_slice(line);
         self.ends.push(self.text.len());
     }
@@ -105,7 +118,7 @@ pub fn stream(
     input: &[u8],
     log: &Arc<Log>,
     handle: &Handle,
-    mut read: impl FnMut(Chunk<'_>),
+    read: &mut dyn FnMut(Chunk<'_>),
 ) -> StreamEnd {
     let program = command.get_program().to_owned();
     let mut command = tree::apart(command, Terminal::None, WhenInterrupted::End);
@@ -218,7 +231,7 @@ fn read_lines(
         let mut lines = Lines::default();
         while let Some(bytes) = source.read(&mut buffer) {
             // All at once: to pass on a short line costs more than to read it.
-            let mut whole = WholeLines::default();
+            let mut whole = WholeLines::with_room_for(bytes);
             lines.push(bytes, |line| whole.push(line));
             let part = if whole.ends.is_empty() { Part::Noise } else { Part::Lines(whole) };
             if parts.send(part).is_err() {
@@ -237,8 +250,8 @@ fn read_lines(
 
 /// Gives the lines of a log to `read`, within the bounds in which they were
 /// read when they were printed.
-pub fn replay(log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut replay = Replay::of(File::open(log)?);
+pub fn replay(disk: &dyn Disk, log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut replay = Replay::of(disk.open(log)?);
     replay.read_on(&mut read)?;
     replay.end(read);
     Ok(())
@@ -246,29 +259,29 @@ pub fn replay(log: &Path, mut read: impl FnMut(&[u8])) -> io::Result<()> {
 
 /// The same for a log that may still grow.
 pub struct Replay {
-    file: File,
+    file: Box<dyn OpenFile>,
+    /// How far it is read.
+    length: u64,
     lines: Lines,
 }
 
 impl Replay {
     /// Begins at the beginning.
-    pub fn of(log: File) -> Replay {
-        Replay { file: log, lines: Lines::default() }
+    pub fn of(log: Box<dyn OpenFile>) -> Replay {
+        Replay { file: log, length: 0, lines: Lines::default() }
     }
 
     /// Gives the lines that were added to `read`.
     pub fn read_on(&mut self, mut read: impl FnMut(&[u8])) -> io::Result<()> {
         // Of a long one the middle is left out, and what follows moves up.
-        let length = self.file.metadata()?.len();
-        if self.file.stream_position()? > length {
-            self.file.seek(SeekFrom::Start(length))?;
-        }
-        let mut buffer = vec![0; 64 * 1024];
+        self.length = self.length.min(self.file.info()?.length);
         loop {
-            match self.file.read(&mut buffer)? {
-                0 => return Ok(()),
-                length => self.lines.push(&buffer[..length], &mut read),
+            let bytes = self.file.read(self.length, AT_ONCE)?;
+            if bytes.is_empty() {
+                return Ok(());
             }
+            self.length += bytes.len() as u64;
+            self.lines.push(&bytes, &mut read);
         }
     }
 
@@ -306,12 +319,13 @@ mod tests {
         command.args(["-c", "seq 100000; printf end"]);
         let log = Arc::new(Log::new(tempfile::tempfile().unwrap()));
         let (mut times, mut lines) = (0, Vec::new());
-        let streamed = stream(command, b"", &log, &Handle::default(), |printed| {
+        let mut read = |printed: Chunk<'_>| {
             times += 1;
             if let Chunk::Lines(more) = printed {
                 lines.extend(more.iter().map(<[u8]>::to_vec));
             }
-        });
+        };
+        let streamed = stream(command, b"", &log, &Handle::default(), &mut read);
         assert_eq!(streamed.ended, ProcessEnd::Code(0));
         let numbers = (1..=100_000).map(|n: u32| n.to_string().into_bytes());
         assert!(lines.iter().cloned().eq(numbers.chain([b"end".to_vec()])), "every line, in order");

@@ -6,9 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
 
 use specum_core::agent::{Order, Report, Trouble};
 use specum_core::attempt::{Attempt, AttemptId, ReadyWork};
@@ -27,7 +25,7 @@ use super::foreman::Foreman;
 use super::isolate::WarmTree;
 use super::worker::{self, Checkout};
 use super::worktree::{PreparedWorktree, worktree_name};
-use super::{Listener, Message, Options, RunError, recover};
+use super::{Listener, Options, RunError, Tell, recover};
 use crate::attempt::{AttemptError, By, NextWork, Workspace};
 use crate::files::FileError;
 use crate::git::Programs;
@@ -294,7 +292,7 @@ impl Crew<'_> {
     ) -> Result<(), RunError> {
         if worktree.is_there(self.workspace)? {
             let changed = worktree.changed()?;
-            self.workspace.keep(&worktree.git, opened, &changed)?;
+            self.workspace.keep(&*worktree.git, opened, &changed)?;
         }
         Ok(())
     }
@@ -305,16 +303,16 @@ impl Crew<'_> {
         &self,
         request: &StartRequest,
         handle: Handle,
-        line: &SyncSender<Message>,
+        tell: &Tell<'_>,
     ) -> Result<Option<Input>, RunError> {
         let work = self.work(&request.attempt)?;
         match work.site {
             Site::Tree => {
                 let root = &self.workspace.spec.root;
-                self.carry_out(request, &work, (root, None), handle, line)
+                self.carry_out(request, &work, (root, None), handle, tell)
             }
-            Site::Worktree => self.start_in_worktree(request, &work, handle, line),
-            Site::Isolated => self.start_isolated(request, &work, handle, line),
+            Site::Worktree => self.start_in_worktree(request, &work, handle, tell),
+            Site::Isolated => self.start_isolated(request, &work, handle, tell),
         }
     }
 
@@ -323,7 +321,7 @@ impl Crew<'_> {
         request: &StartRequest,
         work: &Work,
         handle: Handle,
-        line: &SyncSender<Message>,
+        tell: &Tell<'_>,
     ) -> Result<Option<Input>, RunError> {
         let mut place = lock(&work.worktree);
         // An agent may have reached a limit in it, and another one goes on there.
@@ -333,7 +331,7 @@ impl Crew<'_> {
         let Some(worktree) = place.as_ref() else {
             return Ok(Some(Input::NotStarted(request.launch)));
         };
-        let ended = self.carry_out(request, work, (&worktree.root, Some(worktree)), handle, line);
+        let ended = self.carry_out(request, work, (&worktree.root, Some(worktree)), handle, tell);
         if self.stop.is_set() {
             // A run that is stopped keeps what it finds there.
             return ended;
@@ -345,7 +343,7 @@ impl Crew<'_> {
             Err(_) => {
                 if self.keep_all(worktree, &work.attempt).is_err() {
                     // What is kept nowhere stays where it is.
-                    return ended.map_err(|error| error.in_worktree(&worktree.git.root));
+                    return ended.map_err(|error| error.in_worktree(worktree.git.root()));
                 }
             }
         }
@@ -389,21 +387,22 @@ impl Crew<'_> {
         work: &Work,
         (root, worktree): (&Path, Option<&PreparedWorktree>),
         handle: Handle,
-        line: &SyncSender<Message>,
+        tell: &Tell<'_>,
     ) -> Result<Option<Input>, RunError> {
         let opened = &work.attempt;
         let order = self.order(request, work, root)?;
-        let (log_path, log) = self.open_log(opened)?;
-        self.record_start(work, &order.agent, &log_path)?;
-        let checkout = Checkout { root, worktree, log: Arc::new(log), handle };
+        let log = self.new_log(opened)?;
+        self.record_start(work, &order.agent, &log)?;
+        let world = self.workspace.world();
+        let checkout = Checkout { world, root, worktree, log: &log, handle };
         let foreman = Foreman {
             crew: self,
             work,
             launch: request.launch,
             worktree,
-            log: log_path,
-            began: Instant::now(),
-            line,
+            log: log.clone(),
+            began: self.workspace.world().clock.elapsed(),
+            tell,
         };
         let result = worker::work(&order, &checkout, &foreman)?;
         assert!(result.answers(&order), "a worker answers the order it was given");
@@ -451,10 +450,10 @@ impl Crew<'_> {
         })
     }
 
-    fn open_log(&self, opened: &Attempt) -> Result<(PathBuf, crate::process::Log), RunError> {
+    fn new_log(&self, opened: &Attempt) -> Result<PathBuf, RunError> {
         let spec = &self.workspace.spec;
         let (task, attempt) = (&opened.key.id, opened.number);
-        Ok(logs::open_log(spec, task, attempt).map_err(|error| {
+        Ok(logs::new_log(spec, task, attempt).map_err(|error| {
             let dir = logs::log_dir(spec).unwrap_or_else(|| PathBuf::from(task));
             FileError::new("create a log in", &dir, error)
         })?)
@@ -496,7 +495,7 @@ impl Crew<'_> {
         };
         let tried = self.workspace.weigh(opened, &report.result, check, &changed);
         if !tried.verdict.passed() {
-            self.workspace.keep(&worktree.git, opened, &changed)?;
+            self.workspace.keep(&*worktree.git, opened, &changed)?;
             self.workspace.fail(opened, tried, By::Run)?;
             self.record_news()?;
             return Ok(Some(Input::Settled(opened.id.clone())));
@@ -504,7 +503,7 @@ impl Crew<'_> {
         // Ahead of the record that lets the worktree go.
         worktree.bring_notes(self.workspace, opened)?;
         let git = self.workspace.repository()?;
-        git.adopt_submodules(&worktree.git, &changed)?;
+        git.adopt_submodules(worktree.git.root(), &changed)?;
         git.point(&ready_reference(&self.workspace.spec, &opened.key.id), &commit)?;
         self.record_ready(opened, &report, &commit)?;
         *lock(&work.result) = PassedWork { report, commit, check: Some(tried.check) };

@@ -1,33 +1,34 @@
-//! Drives the coordinator of a run with threads: whatever happens becomes one input
-//! after another, and what it says is carried out.
+//! Drives the coordinator of a run: whatever happens becomes one input after another,
+//! and what it says is carried out.
 //!
-//! One thread does what touches the user's tree, one thing after another; each start of
-//! an agent has a thread of its own; the rest, which takes no time, is done here: time,
-//! signals, what others do to the spec, what is spent.
+//! What touches the user's tree is done one thing after another, and each start of an
+//! agent is seen through by itself: [`Hands`] do both, which are threads, or a
+//! simulation. The rest, which takes no time, is done here: time, signals, what others
+//! do to the spec, what is spent.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, Scope};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use specum_core::agent::Trouble;
 use specum_core::attempt::AttemptId;
-use specum_core::budget::{Budget, Charge};
+use specum_core::budget::Charge;
 use specum_core::coordinate::agents::{Millis, WaitClock};
 use specum_core::coordinate::{Action, Broken, Candidate, Coordinator, Input, Launch};
 use specum_core::event::Outcome;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
+use specum_core::state::Standing;
 
 use super::crew::{Crew, StartRequest, lock};
-use super::{Message, RunError, RunResult, WAITING_MESSAGES, millis_since};
+use super::{Beginning, Message, RunError, RunResult, WAITING_MESSAGES, millis_since};
 use crate::attempt::Workspace;
-use crate::clock;
-use crate::os;
 use crate::owner;
-use crate::process::{self, Handle};
+use crate::ports::FileInfo;
+use crate::process::Handle;
 
 /// How often we look around when nothing happens.
 const TICK: Duration = Duration::from_millis(100);
@@ -35,24 +36,75 @@ const TICK: Duration = Duration::from_millis(100);
 /// was.
 const ABSENCE: Duration = Duration::from_secs(1);
 
-/// Works until the coordinator says that the run is over.
-pub(super) fn drive(
-    crew: &Crew<'_>,
-    began: Instant,
-    budget: Budget,
-) -> Result<RunResult, RunError> {
+/// Works with threads until the coordinator says that the run is over.
+pub(super) fn drive(crew: &Crew<'_>, beginning: Beginning) -> Result<RunResult, RunError> {
     let (line, messages) = mpsc::sync_channel(WAITING_MESSAGES);
     let (tree, jobs) = mpsc::channel();
     thread::scope(|scope| {
         let answers = line.clone();
         let work = move || work_in_tree(crew, &jobs, &answers);
         thread::Builder::new().spawn_scoped(scope, work).map_err(RunError::Thread)?;
-        Ok(Driver::new(crew, scope, (began, budget), (line, tree)).drive(&messages))
+        let hands = Threads { crew, scope, line, tree };
+        Ok(drive_by_messages(Driver::new(crew, beginning, hands), &messages))
     })
 }
 
+fn drive_by_messages(
+    mut driver: Driver<'_, impl Hands>,
+    messages: &Receiver<Message>,
+) -> RunResult {
+    driver.tell(Input::Tick);
+    while !driver.is_over() {
+        let first = match messages.recv_timeout(TICK) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        // All that waits, before anybody is found to be silent.
+        let waiting = messages.try_iter().take(WAITING_MESSAGES);
+        first.into_iter().chain(waiting).for_each(|message| driver.take(message));
+        driver.look_around();
+    }
+    driver.result()
+}
+
+/// Who does what takes time.
+pub(super) trait Hands {
+    /// Does something in the user's tree, after what was asked for before.
+    fn in_tree(&self, job: TreeJob);
+    /// Starts an agent, and sees its work through.
+    fn start(&self, request: StartRequest, handle: Handle) -> io::Result<()>;
+}
+
+/// Threads: one for the user's tree, and one for each start.
+struct Threads<'scope, 'env> {
+    crew: &'env Crew<'env>,
+    scope: &'scope Scope<'scope, 'env>,
+    line: SyncSender<Message>,
+    tree: Sender<TreeJob>,
+}
+
+impl Hands for Threads<'_, '_> {
+    fn in_tree(&self, job: TreeJob) {
+        // A thread that is gone has panicked, which is told when it is joined.
+        let _ = self.tree.send(job);
+    }
+
+    fn start(&self, request: StartRequest, handle: Handle) -> io::Result<()> {
+        let (crew, line) = (self.crew, self.line.clone());
+        let work = move || {
+            let _fuse = Fuse(&line);
+            see_through(crew, &request, handle, &|message| {
+                // A driver that is gone has ended the run.
+                let _ = line.send(message);
+            });
+        };
+        thread::Builder::new().spawn_scoped(self.scope, work).map(drop)
+    }
+}
+
 /// Something that is done in the user's tree.
-enum TreeJob {
+pub(super) enum TreeJob {
     Open,
     CompleteIfDone,
     Check(AttemptId),
@@ -65,33 +117,39 @@ fn work_in_tree(crew: &Crew<'_>, jobs: &Receiver<TreeJob>, line: &SyncSender<Mes
     // Without an answer the driver would wait for ever.
     let _fuse = Fuse(line);
     for job in jobs {
-        let (done, attempt) = match &job {
-            TreeJob::Open => (crew.open(), None),
-            TreeJob::CompleteIfDone => (crew.complete_if_done(), None),
-            TreeJob::Check(attempt) => (crew.check(attempt), Some(attempt)),
-            TreeJob::Integrate(attempt) => (crew.integrate(attempt), Some(attempt)),
-            TreeJob::GiveUp(attempt, trouble) => (crew.give_up(attempt, trouble), Some(attempt)),
-        };
-        let done = done.or_else(|error| {
-            crew.clear_tree()?;
-            crew.meaning_of(error, attempt)
-        });
-        let broken = || attempt.map_or(Broken::Open, |attempt| Broken::Attempt(attempt.clone()));
-        let message = match done {
-            Ok(Input::Stop(outcome)) => {
-                let _ = line.send(Message::Input(Input::Stop(outcome)));
-                // The job itself is answered too.
-                Message::Input(match (&job, attempt) {
-                    (_, Some(attempt)) => Input::BrokenOff(attempt.clone()),
-                    (TreeJob::CompleteIfDone, None) => Input::NotDone,
-                    (_, None) => Input::Opened(Vec::new()),
-                })
-            }
-            Ok(input) => Message::Input(input),
-            Err(error) => Message::Broke(broken(), Box::new(error)),
-        };
-        // A driver that is gone has ended the run.
-        let _ = line.send(message);
+        for message in do_job(crew, &job) {
+            // A driver that is gone has ended the run.
+            let _ = line.send(message);
+        }
+    }
+}
+
+/// Does one job; what the driver is told of it.
+pub(super) fn do_job(crew: &Crew<'_>, job: &TreeJob) -> Vec<Message> {
+    let (done, attempt) = match job {
+        TreeJob::Open => (crew.open(), None),
+        TreeJob::CompleteIfDone => (crew.complete_if_done(), None),
+        TreeJob::Check(attempt) => (crew.check(attempt), Some(attempt)),
+        TreeJob::Integrate(attempt) => (crew.integrate(attempt), Some(attempt)),
+        TreeJob::GiveUp(attempt, trouble) => (crew.give_up(attempt, trouble), Some(attempt)),
+    };
+    let done = done.or_else(|error| {
+        crew.clear_tree()?;
+        crew.meaning_of(error, attempt)
+    });
+    let broken = || attempt.map_or(Broken::Open, |attempt| Broken::Attempt(attempt.clone()));
+    match done {
+        Ok(stop @ Input::Stop(_)) => {
+            // The job itself is answered too.
+            let answer = match (job, attempt) {
+                (_, Some(attempt)) => Input::BrokenOff(attempt.clone()),
+                (TreeJob::CompleteIfDone, None) => Input::NotDone,
+                (_, None) => Input::Opened(Vec::new()),
+            };
+            vec![Message::Input(stop), Message::Input(answer)]
+        }
+        Ok(input) => vec![Message::Input(input)],
+        Err(error) => vec![Message::Broke(broken(), Box::new(error))],
     }
 }
 
@@ -106,20 +164,21 @@ impl Drop for Fuse<'_> {
     }
 }
 
-struct Driver<'scope, 'env> {
+/// The coordinator, and what it has to do with.
+pub(super) struct Driver<'env, H> {
     crew: &'env Crew<'env>,
-    scope: &'scope Scope<'scope, 'env>,
+    hands: H,
     coordinator: Coordinator,
-    line: SyncSender<Message>,
-    tree: Sender<TreeJob>,
-    began: Instant,
+    /// When the run began, by the clock that does not jump.
+    began: Duration,
     /// The same by the clock on the wall.
     began_at: Timestamp,
     waits: WaitClock,
-    looked: Instant,
+    looked: Duration,
     handles: BTreeMap<Launch, Handle>,
-    /// The state file as we saw it last, if we have looked.
-    seen: Option<Option<FileVersion>>,
+    /// The state file as we saw it last, if we have looked: its time, and which file it
+    /// was, because every write is a rename.
+    seen: Option<Option<(Option<SystemTime>, u64)>>,
     /// Whether the coordinator knows that everybody is to stop.
     has_told_stop: bool,
     /// What has failed first.
@@ -127,21 +186,9 @@ struct Driver<'scope, 'env> {
     outcome: Option<Outcome>,
 }
 
-/// Tells one version of a file from another: every write is a rename.
-#[derive(PartialEq, Eq)]
-struct FileVersion {
-    modified: Option<SystemTime>,
-    identity: u64,
-}
-
-impl<'scope, 'env> Driver<'scope, 'env> {
-    fn new(
-        crew: &'env Crew<'env>,
-        scope: &'scope Scope<'scope, 'env>,
-        (began, budget): (Instant, Budget),
-        (line, tree): (SyncSender<Message>, Sender<TreeJob>),
-    ) -> Self {
-        let options = crew.options;
+impl<'env, H: Hands> Driver<'env, H> {
+    pub(super) fn new(crew: &'env Crew<'env>, beginning: Beginning, hands: H) -> Self {
+        let (options, Beginning { at: began, budget }) = (crew.options, beginning);
         let candidates = options.agents.iter().map(|agent| Candidate {
             name: agent.name().to_owned(),
             measures: agent.measures(),
@@ -151,12 +198,10 @@ impl<'scope, 'env> Driver<'scope, 'env> {
         let places = crew.workspace.scope.max_parallel;
         Driver {
             crew,
-            scope,
+            hands,
             coordinator: Coordinator::new(candidates, options.patience, budget, places),
-            line,
-            tree,
             began,
-            began_at: clock::now(),
+            began_at: crew.workspace.world().clock.now(),
             waits: WaitClock::default(),
             looked: began,
             handles: BTreeMap::new(),
@@ -167,46 +212,42 @@ impl<'scope, 'env> Driver<'scope, 'env> {
         }
     }
 
-    fn drive(mut self, messages: &Receiver<Message>) -> RunResult {
-        self.tell(Input::Tick);
-        let outcome = loop {
-            if let Some(outcome) = self.outcome.take() {
-                break outcome;
-            }
-            let first = match messages.recv_timeout(TICK) {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => break Outcome::Interrupted,
-            };
-            // All that waits, before anybody is found to be silent.
-            let waiting = messages.try_iter().take(WAITING_MESSAGES);
-            for message in first.into_iter().chain(waiting) {
-                match message {
-                    Message::Input(input) => self.tell(input),
-                    Message::Broke(broken, error) => self.broke(broken, *error),
-                    // Told when the thread is joined.
-                    Message::Panicked => self.outcome = Some(Outcome::Interrupted),
-                }
-            }
-            self.look_around();
-        };
+    /// Whether the coordinator has said that the run is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// What the run came to.
+    pub(super) fn result(self) -> RunResult {
         let uncharged = self.coordinator.uncharged(self.now());
+        let outcome = self.outcome.unwrap_or(Outcome::Interrupted);
         RunResult { outcome: self.failure.map_or(Ok(outcome), Err), uncharged }
     }
 
+    /// Takes in what somebody tells.
+    pub(super) fn take(&mut self, message: Message) {
+        match message {
+            Message::Input(input) => self.tell(input),
+            Message::Broke(broken, error) => self.broke(broken, *error),
+            // Told when the thread is joined.
+            Message::Panicked => self.outcome = Some(Outcome::Interrupted),
+        }
+    }
+
     fn now(&self) -> Millis {
-        millis_since(self.began).saturating_mul(haste())
+        millis_since(self.crew.workspace.world(), self.began).saturating_mul(haste())
     }
 
     /// The time by which waits begin and end.
     fn waiting_now(&mut self) -> Millis {
-        let wall = clock::now().as_millisecond() - self.began_at.as_millisecond();
+        let now = self.crew.workspace.world().clock.now();
+        let wall = now.as_millisecond() - self.began_at.as_millisecond();
         let wall = u64::try_from(wall).unwrap_or(0).saturating_mul(haste());
         self.waits.now(self.now(), wall)
     }
 
     /// Tells the coordinator what has happened, and carries out what it says.
-    fn tell(&mut self, input: Input) {
+    pub(super) fn tell(&mut self, input: Input) {
         // First of all: what has ended may have died of the signal that ends us.
         if !self.has_told_stop
             && let Some(why) = self.crew.stop.get()
@@ -231,14 +272,15 @@ impl<'scope, 'env> Driver<'scope, 'env> {
     }
 
     /// What nobody tells us.
-    fn look_around(&mut self) {
-        if self.looked.elapsed() < TICK {
+    pub(super) fn look_around(&mut self) {
+        let now = self.crew.workspace.world().clock.elapsed();
+        if now - self.looked < TICK {
             return;
         }
-        if self.looked.elapsed() > ABSENCE {
+        if now - self.looked > ABSENCE {
             self.tell(Input::WasAway);
         }
-        self.looked = Instant::now();
+        self.looked = now;
         if let Some(outcome) = self.look_at_state() {
             self.tell(Input::Stop(outcome));
         }
@@ -250,10 +292,8 @@ impl<'scope, 'env> Driver<'scope, 'env> {
     /// another terminal.
     fn look_at_state(&mut self) -> Option<Outcome> {
         let workspace = self.crew.workspace;
-        let seen = fs::metadata(workspace.store.state_path()).ok().map(|file| FileVersion {
-            modified: file.modified().ok(),
-            identity: os::identity(&file),
-        });
+        let found = workspace.world().disk.look_behind(&workspace.store.state_path());
+        let seen = found.ok().map(|FileInfo { modified, identity, .. }| (modified, identity));
         if self.seen.as_ref() == Some(&seen) {
             return None;
         }
@@ -270,8 +310,10 @@ impl<'scope, 'env> Driver<'scope, 'env> {
                     Outcome::Blocked { why: why.to_owned() }
                 })
             }
-            Some(Ok(state)) if !owner::is_this_run(&state) => Some(Outcome::TakenOver),
-            Some(Ok(state)) if state.awaiting_approval && state.blocked.is_none() => {
+            Some(Ok(state)) if !owner::is_this_run(workspace.world(), &state) => {
+                Some(Outcome::TakenOver)
+            }
+            Some(Ok(state)) if matches!(state.standing, Standing::Paused(_)) => {
                 Some(Outcome::Paused)
             }
             None | Some(_) => None,
@@ -281,12 +323,12 @@ impl<'scope, 'env> Driver<'scope, 'env> {
     fn carry_out(&mut self, action: Action) {
         tracing::debug!(?action, "carries out");
         match action {
-            Action::Open => self.in_tree(TreeJob::Open),
-            Action::CompleteIfDone => self.in_tree(TreeJob::CompleteIfDone),
-            Action::Check(attempt) => self.in_tree(TreeJob::Check(attempt)),
-            Action::Integrate(attempt) => self.in_tree(TreeJob::Integrate(attempt)),
+            Action::Open => self.hands.in_tree(TreeJob::Open),
+            Action::CompleteIfDone => self.hands.in_tree(TreeJob::CompleteIfDone),
+            Action::Check(attempt) => self.hands.in_tree(TreeJob::Check(attempt)),
+            Action::Integrate(attempt) => self.hands.in_tree(TreeJob::Integrate(attempt)),
             Action::GiveUp { attempt, trouble } => {
-                self.in_tree(TreeJob::GiveUp(attempt, trouble));
+                self.hands.in_tree(TreeJob::GiveUp(attempt, trouble));
             }
             Action::Join { room } => self.join(room),
             Action::Start { launch, attempt, agent, max_cost } => {
@@ -299,7 +341,7 @@ impl<'scope, 'env> Driver<'scope, 'env> {
                 self.crew.stop.set(Outcome::Interrupted);
                 self.has_told_stop = true;
                 self.handles.values().for_each(Handle::doom);
-                process::end_everything();
+                self.crew.workspace.world().launcher.end_everything();
             }
             Action::Charge { launch, attempt, agent, charge, millis } => {
                 self.handles.remove(&launch);
@@ -327,11 +369,6 @@ impl<'scope, 'env> Driver<'scope, 'env> {
         }
     }
 
-    fn in_tree(&self, job: TreeJob) {
-        // A thread that is gone has panicked, which is told when it is joined.
-        let _ = self.tree.send(job);
-    }
-
     fn join(&mut self, room: usize) {
         match self.crew.join(room).or_else(|error| self.crew.meaning_of(error, None)) {
             Ok(Input::Stop(outcome)) => {
@@ -343,15 +380,11 @@ impl<'scope, 'env> Driver<'scope, 'env> {
         }
     }
 
-    /// Lets an agent work in a thread of its own.
     fn start(&mut self, request: StartRequest) {
         let (launch, attempt) = (request.launch, request.attempt.clone());
         let handle = Handle::default();
         self.handles.insert(launch, handle.clone());
-        let (crew, line) = (self.crew, self.line.clone());
-        let work = move || see_through(crew, &request, handle, &line);
-        let spawned = thread::Builder::new().spawn_scoped(self.scope, work);
-        if let Err(error) = spawned {
+        if let Err(error) = self.hands.start(request, handle) {
             self.broke(Broken::Start(launch, attempt), RunError::Thread(error));
         }
     }
@@ -396,19 +429,14 @@ impl<'scope, 'env> Driver<'scope, 'env> {
 }
 
 /// Starts an agent, and sees its work through to what the coordinator has to know.
-fn see_through(
+pub(super) fn see_through(
     crew: &Crew<'_>,
     request: &StartRequest,
     handle: Handle,
-    line: &SyncSender<Message>,
+    send: &dyn Fn(Message),
 ) {
-    let _fuse = Fuse(line);
     let (launch, attempt) = (request.launch, &request.attempt);
-    let send = |message| {
-        // A driver that is gone has ended the run.
-        let _ = line.send(message);
-    };
-    let done = crew.start(request, handle, line);
+    let done = crew.start(request, handle, &|input| send(Message::Input(input)));
     match done.or_else(|error| crew.meaning_of(error, Some(attempt)).map(Some)) {
         Ok(None) => {}
         Ok(Some(stop @ Input::Stop(_))) => {

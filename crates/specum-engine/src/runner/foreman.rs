@@ -1,8 +1,7 @@
 //! The coordinator's side of one worker.
 
 use std::path::PathBuf;
-use std::sync::mpsc::SyncSender;
-use std::time::Instant;
+use std::time::Duration;
 
 use specum_core::agent::{Report, Sign};
 use specum_core::coordinate::{AgentEnd, Input, Launch};
@@ -12,7 +11,7 @@ use super::crew::{Crew, StartEnd, Work, lock};
 use super::limits::resets_in;
 use super::worker::Supervisor;
 use super::worktree::PreparedWorktree;
-use super::{Message, RunError, millis_since};
+use super::{RunError, Tell, millis_since};
 use crate::attempt;
 
 /// The coordinator's side of a worker: passes on what it says, and looks after what a
@@ -23,14 +22,13 @@ pub(super) struct Foreman<'f> {
     pub(super) launch: Launch,
     pub(super) worktree: Option<&'f PreparedWorktree>,
     pub(super) log: PathBuf,
-    pub(super) began: Instant,
-    pub(super) line: &'f SyncSender<Message>,
+    pub(super) began: Duration,
+    pub(super) tell: &'f Tell<'f>,
 }
 
 impl Foreman<'_> {
     fn send(&self, input: Input) {
-        // A driver that is gone has ended the run.
-        let _ = self.line.send(Message::Input(input));
+        (self.tell)(input);
     }
 
     /// Whether the agent has changed anything.
@@ -61,7 +59,7 @@ impl Supervisor for Foreman<'_> {
 
     fn agent_ended(&self, report: &Report) -> Result<bool, RunError> {
         let (crew, opened) = (self.crew, &self.work.attempt);
-        let millis = millis_since(self.began);
+        let millis = millis_since(crew.workspace.world(), self.began);
         crew.workspace.bring_back()?;
         if let Some(pause) = crew.look_at_programs(opened)? {
             self.send(pause);
@@ -74,7 +72,7 @@ impl Supervisor for Foreman<'_> {
             launch: self.launch,
             report: report.clone(),
             changed,
-            resets_in: resets_in(report.trouble.as_ref()),
+            resets_in: resets_in(crew.workspace.world(), report.trouble.as_ref()),
         }));
         let Some(worktree) = self.worktree.filter(|_| !is_stopped) else { return Ok(false) };
         if !worktree.is_there(crew.workspace)? {
@@ -93,7 +91,7 @@ impl Supervisor for Foreman<'_> {
     fn has_changed(&self, changed: &[String]) -> Result<bool, RunError> {
         let Some(worktree) = self.worktree else { return Ok(false) };
         let workspace = self.crew.workspace;
-        let ticked = workspace.take_back_elsewhere(&worktree.git, &self.work.attempt, changed)?;
+        let ticked = workspace.take_back_elsewhere(&*worktree.git, &self.work.attempt, changed)?;
         if !ticked.is_empty() {
             workspace.warn(attempt::told(&ticked))?;
         }

@@ -7,7 +7,6 @@
 //! work is kept under a reference.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::SyncSender;
 
 use specum_core::agent::Report;
 use specum_core::attempt::{Attempt, AttemptId};
@@ -17,10 +16,11 @@ use specum_core::verify::{self, CheckRun};
 use super::crew::{Crew, PassedWork, StartRequest, Work, lock};
 use super::leavings::Leavings;
 use super::worktree::PreparedWorktree;
-use super::{Message, RunError};
+use super::{RunError, Tell};
 use crate::attempt::{By, Renewed, Workspace};
-use crate::git::{self, Git};
+use crate::git;
 use crate::names::{ISOLATED, ready_reference};
+use crate::ports::{Disk, Repository};
 use crate::process::Handle;
 
 /// The worktree of an isolated run, with what it is put back to.
@@ -54,7 +54,7 @@ impl Crew<'_> {
         request: &StartRequest,
         work: &Work,
         handle: Handle,
-        line: &SyncSender<Message>,
+        tell: &Tell<'_>,
     ) -> Result<Option<Input>, RunError> {
         let (mut warm, opened) = (lock(&self.warm), &work.attempt);
         let git = self.workspace.repository()?;
@@ -66,11 +66,11 @@ impl Crew<'_> {
             return Ok(Some(Input::NotStarted(request.launch)));
         };
         *worked = Some(opened.id.clone());
-        let ended = self.carry_out(request, work, (&tree.root, Some(tree)), handle, line);
+        let ended = self.carry_out(request, work, (&tree.root, Some(tree)), handle, tell);
         if ended.is_err() && !self.stop.is_set() {
             if self.keep_all(tree, opened).is_err() {
                 // What is kept nowhere stays where it is.
-                return ended.map_err(|error| error.in_worktree(&tree.git.root));
+                return ended.map_err(|error| error.in_worktree(tree.git.root()));
             }
             tree.remove(self.workspace)?;
             *warm = None;
@@ -263,7 +263,7 @@ impl WarmTree {
         tree: PreparedWorktree,
         caches: &[String],
     ) -> Result<WarmTree, RunError> {
-        let plan = plan_in(workspace, &tree.git);
+        let plan = plan_in(workspace, &*tree.git);
         let tracked = tree.git.tracked()?;
         let is_of_setup = |path: &String| {
             let file = tree.git.file(path);
@@ -274,7 +274,7 @@ impl WarmTree {
             true => None,
             false => Some(tree.git.commit_paths(Some(&tree.base), &changed, "worktree_setup")?),
         };
-        let left = leavings(&tree, caches)?.outside(&plan);
+        let left = leavings(&*workspace.world().disk, &tree, caches)?.outside(&plan);
         Ok(WarmTree { tree: tree.once_prepared()?, left, changed, worked: None })
     }
 
@@ -284,8 +284,8 @@ impl WarmTree {
     }
 
     /// Whether it is still there, and nothing else in its place.
-    fn is_there(&self, git: &Git) -> bool {
-        git.has_worktree(&self.tree.git.root)
+    fn is_there(&self, git: &dyn Repository) -> bool {
+        git.has_worktree(self.tree.git.root())
     }
 
     fn put_back(
@@ -294,10 +294,10 @@ impl WarmTree {
         base: &str,
         caches: &[String],
     ) -> Result<PutBack, RunError> {
-        let tree = &mut self.tree;
+        let (tree, disk) = (&mut self.tree, &*workspace.world().disk);
         tree.git.reset_to(base)?;
         base.clone_into(&mut tree.base);
-        let mut differs = self.left.put_back(&leavings(tree, caches)?)?;
+        let mut differs = self.left.put_back(disk, &leavings(disk, tree, caches)?)?;
         if differs.is_none()
             && let Some(changed) = &self.changed
             && !tree.git.apply(changed)?
@@ -305,7 +305,7 @@ impl WarmTree {
             differs = Some(tree.root.clone());
         }
         if let Some(differs) = differs {
-            Leavings::default().put_back(&leavings(tree, caches)?)?;
+            Leavings::default().put_back(disk, &leavings(disk, tree, caches)?)?;
             tree.copy_plan(&workspace.spec)?;
             let differs = differs.strip_prefix(&tree.root).unwrap_or(&differs).to_owned();
             return Ok(PutBack::Cleared(self.tree, differs));
@@ -316,18 +316,22 @@ impl WarmTree {
 }
 
 /// Where the plan lies in a worktree.
-fn plan_in(workspace: &Workspace, worktree: &Git) -> PathBuf {
-    let root = workspace.repository().map(|git| git.root.clone()).unwrap_or_default();
+fn plan_in(workspace: &Workspace, worktree: &dyn Repository) -> PathBuf {
+    let root = workspace.repository().map_or(Path::new(""), |git| git.root());
     let below = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new("specs"));
-    worktree.root.join(below)
+    worktree.root().join(below)
 }
 
 /// What lies in a worktree that git does not track, but for caches.
-fn leavings(tree: &PreparedWorktree, caches: &[String]) -> Result<Leavings, RunError> {
+fn leavings(
+    disk: &dyn Disk,
+    tree: &PreparedWorktree,
+    caches: &[String],
+) -> Result<Leavings, RunError> {
     // In their shortest form, as they are found.
     let caches: Vec<PathBuf> =
         caches.iter().map(|cache| tree.root.join(cache).components().collect()).collect();
-    Ok(Leavings::below(&tree.git.root, &tree.git.tracked()?, &caches)?)
+    Ok(Leavings::below(disk, tree.git.root(), &tree.git.tracked()?, &caches)?)
 }
 
 fn set_up_again(changed: &Path) -> String {

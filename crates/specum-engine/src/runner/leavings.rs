@@ -2,13 +2,11 @@
 //! the worktree is put back to it.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::files::FileError;
-use crate::os;
+use crate::ports::{Disk, FileInfo};
 
 /// Files and folders that git does not track, at one moment.
 #[derive(Debug, Default)]
@@ -18,18 +16,13 @@ pub(super) struct Leavings(BTreeMap<PathBuf, Kind>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Folder,
-    File {
-        length: u64,
-        identity: u64,
-        modified: Option<SystemTime>,
-        /// Which nobody can set back, where the system has it.
-        changed: Option<SystemTime>,
-    },
+    File(FileInfo),
 }
 
 impl Leavings {
     /// What is below a folder, but for git's own and for what is to be left alone.
     pub(super) fn below(
+        disk: &dyn Disk,
         root: &Path,
         tracked: &HashSet<PathBuf>,
         left_alone: &[PathBuf],
@@ -38,20 +31,19 @@ impl Leavings {
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {
             let unreadable = |error| FileError::new("read", &folder, error);
-            for entry in fs::read_dir(&folder).map_err(unreadable)? {
-                let path = entry.map_err(unreadable)?.path();
+            for path in disk.list(&folder).map_err(unreadable)? {
                 let is_gits = path.file_name().is_some_and(|name| name == ".git") && folder == root;
                 if is_gits || left_alone.contains(&path) {
                     continue;
                 }
-                let about = path
-                    .symlink_metadata()
-                    .map_err(|error| FileError::new("read", &path, error))?;
-                if about.is_dir() {
+                let about =
+                    disk.look(&path).map_err(|error| FileError::new("read", &path, error))?;
+                if about.is_folder() {
                     folders.push(path.clone());
                 }
                 if !tracked.contains(&path) {
-                    found.insert(path, Kind::of(&about));
+                    let kind = if about.is_folder() { Kind::Folder } else { Kind::File(about) };
+                    found.insert(path, kind);
                 }
             }
         }
@@ -66,44 +58,36 @@ impl Leavings {
 
     /// Removes what is there now and was not before. Gives the first path that was
     /// there before and is gone or changed: that cannot be put back.
-    pub(super) fn put_back(&self, now: &Leavings) -> Result<Option<PathBuf>, FileError> {
+    pub(super) fn put_back(
+        &self,
+        disk: &dyn Disk,
+        now: &Leavings,
+    ) -> Result<Option<PathBuf>, FileError> {
         let differs = |(path, kind): &(&PathBuf, &Kind)| now.0.get(*path) != Some(*kind);
         if let Some((path, _)) = self.0.iter().find(differs) {
             return Ok(Some(path.clone()));
         }
         // What is in a folder comes behind it.
         for (path, kind) in now.0.iter().rev().filter(|(path, _)| !self.0.contains_key(*path)) {
-            let removed = match kind {
-                Kind::Folder => fs::remove_dir(path),
-                Kind::File { .. } => fs::remove_file(path),
-            };
-            match removed {
-                // Something tracked is in it, or something that is left alone.
-                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
-                removed => removed.map_err(|error| FileError::new("remove", path, error))?,
+            match kind {
+                Kind::File(_) => disk.remove(path)?,
+                Kind::Folder => match disk.remove_folder(path) {
+                    // Something tracked is in it, or something that is left alone.
+                    Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+                    removed => removed.map_err(|error| FileError::new("remove", path, error))?,
+                },
             }
         }
         Ok(None)
     }
 }
 
-impl Kind {
-    fn of(about: &Metadata) -> Kind {
-        if about.is_dir() {
-            return Kind::Folder;
-        }
-        Kind::File {
-            length: about.len(),
-            identity: os::identity(about),
-            modified: about.modified().ok(),
-            changed: os::changed(about),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::files::LocalDisk;
 
     struct World(tempfile::TempDir);
 
@@ -117,7 +101,8 @@ mod tests {
 
         fn leavings(&self) -> Leavings {
             let tracked = HashSet::from([self.0.path().join("src/tracked")]);
-            Leavings::below(self.0.path(), &tracked, &[self.0.path().join("cache")]).unwrap()
+            Leavings::below(&LocalDisk, self.0.path(), &tracked, &[self.0.path().join("cache")])
+                .unwrap()
         }
 
         fn has(&self, path: &str) -> bool {
@@ -142,7 +127,7 @@ mod tests {
         world.write("modules/two", "two");
         world.write("cache/more", "more");
         fs::create_dir(world.0.path().join("src/empty")).unwrap();
-        assert_eq!(before.put_back(&world.leavings()).unwrap(), None);
+        assert_eq!(before.put_back(&LocalDisk, &world.leavings()).unwrap(), None);
         for path in ["out", "modules/two", "src/empty"] {
             assert!(!world.has(path), "{path}");
         }
@@ -156,10 +141,10 @@ mod tests {
         let world = world();
         let before = world.leavings();
         let one = world.write("modules/one", "changed");
-        let named = before.put_back(&world.leavings()).unwrap();
+        let named = before.put_back(&LocalDisk, &world.leavings()).unwrap();
         assert_eq!(named, Some(one.clone()));
         fs::remove_file(&one).unwrap();
-        assert_eq!(before.put_back(&world.leavings()).unwrap(), Some(one));
+        assert_eq!(before.put_back(&LocalDisk, &world.leavings()).unwrap(), Some(one));
     }
 
     #[test]
@@ -169,7 +154,7 @@ mod tests {
         let before = world.leavings();
         #[cfg(unix)]
         std::os::unix::fs::symlink(elsewhere.path(), world.0.path().join("link")).unwrap();
-        assert_eq!(before.put_back(&world.leavings()).unwrap(), None);
+        assert_eq!(before.put_back(&LocalDisk, &world.leavings()).unwrap(), None);
         assert!(!world.has("link") && elsewhere.path().join("mine").exists());
     }
 }

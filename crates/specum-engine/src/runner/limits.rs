@@ -6,15 +6,15 @@ use jiff::tz::TimeZone;
 use specum_core::agent::{Reset, Trouble};
 use specum_core::coordinate::agents::Millis;
 
-use crate::clock;
+use crate::ports::World;
 
 /// The longest a named limit is waited for before it is asked again: whoever
 /// names a later time may be mistaken.
 const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 
 /// In how many milliseconds a limit ends that an agent has told of.
-pub(super) fn resets_in(trouble: Option<&Trouble>) -> Option<Millis> {
-    reset_of(trouble, &clock::now().to_zoned(TimeZone::system()))
+pub(super) fn resets_in(world: &World, trouble: Option<&Trouble>) -> Option<Millis> {
+    reset_of(trouble, &world.clock.now().to_zoned(TimeZone::system()))
 }
 
 fn reset_of(trouble: Option<&Trouble>, now: &Zoned) -> Option<Millis> {

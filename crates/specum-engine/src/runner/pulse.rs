@@ -3,24 +3,21 @@
 //! For as long as it works it holds the spec's run lock, and every few seconds
 //! it writes its beat. The state file is not touched and nothing is recorded.
 
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::any::Any;
 use std::time::Duration;
 
 use specum_core::owner::{BEAT, Beat, Owner, Process};
 
 use super::RunError;
 use crate::attempt::{AttemptError, Workspace};
-use crate::clock;
-use crate::store::{Lock, Store, StoreError};
+use crate::ports::Lock;
+use crate::store::{Store, StoreError};
 
 /// Proves that the run is alive until it is dropped.
 pub(super) struct Pulse {
     store: Store,
-    /// Dropped to end the thread.
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-    _lock: Lock,
+    beating: Option<Box<dyn Any + Send>>,
+    _lock: Box<dyn Lock>,
 }
 
 impl Pulse {
@@ -39,28 +36,21 @@ impl Pulse {
         let beat = {
             let (store, process) = (store.clone(), me.clone());
             move || {
-                store.write_beat(&Beat { process: process.clone(), at: clock::now().to_string() })
+                let at = store.world.clock.now().to_string();
+                store.write_beat(&Beat { process: process.clone(), at })
             }
         };
         beat()?;
-        let (stop, stopped) = mpsc::channel::<()>();
-        let go_on = move || {
-            while stopped.recv_timeout(interval()) == Err(RecvTimeoutError::Timeout) {
-                // A full disk may have room again for the next one.
-                let _ = beat();
-            }
-        };
-        let thread = thread::Builder::new().spawn(go_on).map_err(RunError::Thread)?;
-        Ok(Pulse { store, stop: Some(stop), thread: Some(thread), _lock: lock })
+        // A full disk may have room again for the next one.
+        let go_on = Box::new(move || drop(beat()));
+        let beating = store.world.clock.every(interval(), go_on).map_err(RunError::Thread)?;
+        Ok(Pulse { store, beating: Some(beating), _lock: lock })
     }
 }
 
 impl Drop for Pulse {
     fn drop(&mut self) {
-        self.stop.take();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.beating.take();
         // One that stays only lets others wait until it is old.
         let _ = self.store.forget_beat();
     }

@@ -2,24 +2,24 @@
 //! its worktrees removed, and what it had changed is kept under a reference and
 //! taken out of the user's tree. Also what a run does to itself when it stops.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use specum_core::agent::{self, Agent, Sign, Usage};
 use specum_core::attempt::{Attempt, LaunchPlace};
 use specum_core::journal::Entry;
+use specum_core::moment::Moment;
 
 use super::driver::write_charge;
 use super::worktree::{MovedProject, Origin, changed_in, is_worktree, moved, worktree_name};
 use super::{RunError, pulse};
 use crate::attempt::{AttemptError, Workspace};
-use crate::files::{self, FileError};
-use crate::git::{self, Git};
+use crate::files;
 use crate::logs;
 use crate::names::{
     ISOLATED, kept_references, note_of, ready_reference, ready_references, worktrees_dir,
 };
+use crate::ports::{Disk, Repository, World};
 use crate::process;
 
 /// Puts away whatever is under way. `until` is the time until which the run that
@@ -37,7 +37,7 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
     charge_lost(workspace)?;
     workspace.take_back_ticks()?;
     workspace.store.lock()?.remove_temporaries()?;
-    let Ok(git) = &workspace.git else { return Ok(()) };
+    let Ok(git) = workspace.git.as_deref() else { return Ok(()) };
     git.remove_scratch()?;
     take_out_undecided(workspace)?;
     let unsettled = workspace.store.ledger()?.unsettled();
@@ -56,27 +56,30 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
 
 /// Ends what is left of agents and checks, and waits for git.
 pub(super) fn end_survivors(workspace: &Workspace) {
-    let waits =
-        |pid| git::say(format!("waiting for git (process {pid}), which an earlier run has left"));
-    process::end_survivors(&workspace.spec.dir, waits);
+    let waits = |pid| {
+        if let Ok(git) = &workspace.git {
+            git.say(format!("waiting for git (process {pid}), which an earlier run has left"));
+        }
+    };
+    let launcher = &workspace.world().launcher;
+    launcher.end_survivors(&workspace.spec.dir, &waits);
     for moved in moved(&workspace.spec) {
-        process::end_survivors(&moved.place, waits);
+        launcher.end_survivors(&moved.place, &waits);
     }
 }
 
 /// Until when the run that was here last can have been at work: two beats after
 /// its last one, or, if somebody has deleted that, after its last record.
 pub(super) fn worked_until_then(workspace: &Workspace) -> Option<Timestamp> {
-    let last = match workspace.store.read_beat() {
-        Some(beat) => beat.at,
-        None => workspace.store.ledger().ok()?.last_at().to_owned(),
+    let last: Timestamp = match workspace.store.read_beat() {
+        Some(beat) => beat.at.parse().ok()?,
+        None => workspace.store.ledger().ok()?.last_at().time()?,
     };
-    let last: Timestamp = last.parse().ok()?;
     last.checked_add(2 * pulse::interval()).ok()
 }
 
 /// The work of a task that was set aside is kept until the task is done.
-fn forget_work_that_is_in(workspace: &Workspace, git: &Git) -> Result<(), RunError> {
+fn forget_work_that_is_in(workspace: &Workspace, git: &dyn Repository) -> Result<(), RunError> {
     let view = workspace.store.read()?;
     let file = view.file();
     let needed: Vec<String> =
@@ -93,7 +96,7 @@ fn forget_work_that_is_in(workspace: &Workspace, git: &Git) -> Result<(), RunErr
 pub(super) fn take_out_undecided(workspace: &Workspace) -> Result<(), RunError> {
     let ledger = workspace.store.ledger()?;
     match (&workspace.git, ledger.half_integrated()) {
-        (Ok(git), Some((attempt, paths))) => take_out(workspace, git, attempt, paths),
+        (Ok(git), Some((attempt, paths))) => take_out(workspace, &**git, attempt, paths),
         _ => Ok(()),
     }
 }
@@ -101,7 +104,7 @@ pub(super) fn take_out_undecided(workspace: &Workspace) -> Result<(), RunError> 
 /// Takes what was put into the user's tree out again.
 pub(super) fn take_out(
     workspace: &Workspace,
-    git: &Git,
+    git: &dyn Repository,
     attempt: &Attempt,
     paths: &[String],
 ) -> Result<(), RunError> {
@@ -111,9 +114,10 @@ pub(super) fn take_out(
 
 fn put_away_worktrees(
     workspace: &Workspace,
-    git: &Git,
+    git: &dyn Repository,
     unsettled: &[(Attempt, LaunchPlace)],
 ) -> Result<(), RunError> {
+    let disk = &*workspace.world().disk;
     git.remove_half_made()?;
     for MovedProject { worktrees, .. } in moved(&workspace.spec) {
         let theirs = git.worktrees_below(&worktrees)?;
@@ -122,27 +126,24 @@ fn put_away_worktrees(
         }
         put_away_below(workspace, git, unsettled, &worktrees)?;
         if !theirs.is_empty() {
-            forget_folder(&worktrees)?;
+            forget_folder(disk, &worktrees)?;
         }
     }
     let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
     put_away_below(workspace, git, unsettled, &dir)?;
     // What git does not know of any more has no work in it that we could keep.
-    for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        fs::remove_dir_all(&path).map_err(|error| FileError::new("remove", &path, error))?;
-    }
-    forget_folder(&dir)
+    disk.entries(&dir).iter().try_for_each(|path| disk.remove_tree(path))?;
+    forget_folder(disk, &dir)
 }
 
 /// A folder of worktrees goes with its last one; one that is not there is none to
 /// miss.
-fn forget_folder(worktrees: &Path) -> Result<(), RunError> {
-    let _ = fs::remove_dir(worktrees);
-    if !worktrees.exists() {
-        files::remove(&note_of(worktrees))?;
+fn forget_folder(disk: &dyn Disk, worktrees: &Path) -> Result<(), RunError> {
+    let _ = disk.remove_folder(worktrees);
+    if !disk.exists(worktrees) {
+        disk.remove(&note_of(worktrees))?;
         if let Some(all) = worktrees.parent() {
-            forget_torn_notes(all)?;
+            forget_torn_notes(disk, all)?;
         }
     }
     Ok(())
@@ -150,18 +151,18 @@ fn forget_folder(worktrees: &Path) -> Result<(), RunError> {
 
 /// Deletes the notes that runs have left half written. While there is a folder, its
 /// run may be writing one; so folders are looked for after the notes.
-fn forget_torn_notes(all: &Path) -> Result<(), RunError> {
-    let entries = || fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
-    let torn: Vec<PathBuf> = entries().filter(|path| files::is_temporary(path)).collect();
-    if !entries().any(|path| path.is_dir()) {
-        torn.iter().try_for_each(|path| files::remove(path))?;
+fn forget_torn_notes(disk: &dyn Disk, all: &Path) -> Result<(), RunError> {
+    let mut torn = disk.entries(all);
+    torn.retain(|path| files::is_temporary(path));
+    if !disk.entries(all).iter().any(|path| disk.is_folder(path)) {
+        torn.iter().try_for_each(|path| disk.remove(path))?;
     }
     Ok(())
 }
 
 fn put_away_below(
     workspace: &Workspace,
-    git: &Git,
+    git: &dyn Repository,
     unsettled: &[(Attempt, LaunchPlace)],
     dir: &Path,
 ) -> Result<(), RunError> {
@@ -176,11 +177,13 @@ fn put_away_below(
         let opened = unsettled.iter().find(is_worked_here).map(|(opened, _)| opened);
         // What has passed there is kept already. One that git was only about to
         // make has nothing in it, and git does not look into it.
-        let there = Git::at(worktree.path.clone());
-        let is_whole = || is_worktree(&worktree.path) && there.head().is_some();
+        let there = workspace.world().repositories.at(&worktree.path);
+        let disk = &*workspace.world().disk;
+        let is_whole = || is_worktree(disk, &worktree.path) && there.head().is_some();
         if let Some(opened) = opened.filter(|_| is_whole()) {
-            let kept = changed_in(&there, opened.base().unwrap_or("HEAD"), &Origin::of(workspace)?)
-                .and_then(|changed| Ok(workspace.keep(&there, opened, &changed)?));
+            let (base, origin) = (opened.base().unwrap_or("HEAD"), Origin::of(workspace)?);
+            let kept = changed_in(disk, &*there, base, &origin)
+                .and_then(|changed| Ok(workspace.keep(&*there, opened, &changed)?));
             // What is kept nowhere stays where it is.
             kept.map_err(|error| error.in_worktree(&worktree.path))?;
         }
@@ -198,8 +201,12 @@ fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
         let Some(agent) = agent::by_name(&lost.agent, Some("")) else { continue };
         let Some(attempt) = ledger.attempt(&lost.attempt) else { continue };
         let log = logs::newest_log(&workspace.spec, &attempt.key.id, attempt.number);
-        let reported = log.as_ref().and_then(|log| reported_in(log, agent.as_ref()));
-        let millis = log.as_ref().and_then(|log| worked_until(log, &lost.at)).unwrap_or_default();
+        let reported =
+            log.as_ref().and_then(|log| reported_in(workspace.world(), log, agent.as_ref()));
+        let millis = log
+            .as_ref()
+            .and_then(|log| worked_until(workspace.world(), log, &lost.at))
+            .unwrap_or_default();
         let charge = state.budget.charge(agent.measures(), reported, true);
         let entry = Entry::Charged {
             task: attempt.key.clone(),
@@ -217,10 +224,10 @@ fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
 }
 
 /// The use that an agent had reported when its output ended.
-fn reported_in(log: &Path, agent: &dyn Agent) -> Option<Usage> {
+fn reported_in(world: &World, log: &Path, agent: &dyn Agent) -> Option<Usage> {
     let mut reader = agent.reader();
     let mut reported = None;
-    process::replay(log, |line| {
+    process::replay(&*world.disk, log, |line| {
         for sign in reader.line(line) {
             if let Sign::Used(usage) = sign {
                 reported = Some(usage);
@@ -232,10 +239,9 @@ fn reported_in(log: &Path, agent: &dyn Agent) -> Option<Usage> {
 }
 
 /// How long an agent had worked when it last printed something.
-fn worked_until(log: &Path, started: &str) -> Option<u64> {
-    let printed = Timestamp::try_from(fs::metadata(log).ok()?.modified().ok()?).ok()?;
-    let started: Timestamp = started.parse().ok()?;
-    u64::try_from(printed.as_millisecond() - started.as_millisecond()).ok()
+fn worked_until(world: &World, log: &Path, started: &Moment) -> Option<u64> {
+    let printed = world.disk.look_behind(log).ok()?.modified?;
+    started.millis_until(Timestamp::try_from(printed).ok()?)
 }
 
 /// What runs that did not get to their end have left.
@@ -256,4 +262,59 @@ pub fn leftovers(workspace: &Workspace) -> Result<Leftovers, RunError> {
         worktrees.extend(git.worktrees_below(&dir)?.into_iter().map(|worktree| worktree.path));
     }
     Ok(Leftovers { worktrees, kept: git.references(&kept_references(&workspace.spec))? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::files::LocalDisk;
+
+    #[test]
+    fn a_lost_agent_has_used_what_its_log_reported_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("1.1-1.log");
+        let claude = agent::by_name("claude", None).unwrap();
+        let said = |tokens: u64| {
+            format!(
+                "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m{tokens}\",\"usage\":{{\
+                 \"input_tokens\":{tokens},\"output_tokens\":1}},\"content\":[]}}}}\n"
+            )
+        };
+        fs::write(&log, said(10) + &said(20) + "{\"type\":\"assis").unwrap();
+        let tokens = reported_in(&World::real(), &log, claude.as_ref()).unwrap().tokens;
+        assert_eq!(tokens, 10 + 1 + 20 + 1);
+        fs::write(&log, "no JSON\n").unwrap();
+        assert_eq!(reported_in(&World::real(), &log, claude.as_ref()), None);
+        assert_eq!(reported_in(&World::real(), &dir.path().join("gone"), claude.as_ref()), None);
+    }
+
+    #[test]
+    fn a_lost_agent_has_worked_until_it_last_printed() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let printed: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+        log.as_file().set_modified(printed.into()).unwrap();
+        let worked = |log: &Path, at: &str| worked_until(&World::real(), log, &Moment::from(at));
+        assert_eq!(worked(log.path(), "2026-01-01T00:00:00Z"), Some(60_000));
+        assert_eq!(worked(log.path(), "2026-01-01T00:02:00Z"), None, "the clock was set");
+        assert_eq!(worked(log.path(), "at noon"), None);
+        assert_eq!(worked(Path::new("/gone"), "2026-01-01T00:00:00Z"), None);
+    }
+
+    #[test]
+    fn half_written_notes_go_with_the_last_folder_and_not_before() {
+        let all = tempfile::tempdir().unwrap();
+        let torn = all.path().join(".ralph-tmp-x");
+        let note = all.path().join("demo-1.json");
+        let worktrees = all.path().join("demo-1");
+        fs::write(&torn, "{").unwrap();
+        fs::write(&note, "{}").unwrap();
+        fs::create_dir(&worktrees).unwrap();
+        forget_torn_notes(&LocalDisk, all.path()).unwrap();
+        assert!(torn.exists(), "its run may be writing it");
+        fs::remove_dir(&worktrees).unwrap();
+        forget_torn_notes(&LocalDisk, all.path()).unwrap();
+        assert!(!torn.exists() && note.exists());
+    }
 }

@@ -2,18 +2,17 @@
 //! done again since, the journals of earlier loops, removed specs, and notes about
 //! sessions. What is deleted is said.
 
-use std::fs;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use specum_core::moment::Moment;
 use specum_core::retention;
 
 use super::RunError;
 use crate::attempt::Workspace;
-use crate::clock;
-use crate::files::FileError;
 use crate::logs;
 use crate::names::kept_references;
+use crate::ports::{Disk, FileInfo};
 use crate::session;
 use crate::trash;
 
@@ -27,11 +26,12 @@ pub(super) fn forget_old(
 ) -> Result<Vec<String>, RunError> {
     let days = days.unwrap_or(DAYS);
     let age = SignedDuration::from_hours(i64::try_from(days).unwrap_or(0) * 24);
-    let Ok(moment) = clock::now().checked_sub(age) else { return Ok(Vec::new()) };
+    let world = workspace.world();
+    let Ok(moment) = world.clock.now().checked_sub(age) else { return Ok(Vec::new()) };
     let why = format!("older than {days} days (keep_days)");
     let mut said = forget_story(workspace, moment, &why)?;
     said.extend(forget_trash(workspace, moment, &why)?);
-    if let count @ 1.. = session::forget_old(moment)? {
+    if let count @ 1.. = session::forget_old(world, moment)? {
         said.push(format!("deleted {} about sessions: {why}", counted(count, "note")));
     }
     Ok(said)
@@ -43,7 +43,7 @@ fn forget_story(
     moment: Timestamp,
     why: &str,
 ) -> Result<Vec<String>, RunError> {
-    let as_in_records = moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+    let as_in_records = Moment::from(moment);
     let story = workspace.store.read_story()?;
     let old = retention::older_than(&story, &as_in_records);
     let mut said = Vec::new();
@@ -58,9 +58,9 @@ fn forget_story(
             }
         }
     }
-    let logs = logs::log_dir(&workspace.spec).zip(old.logs_before.parse::<Timestamp>().ok());
+    let logs = logs::log_dir(&workspace.spec).zip(old.logs_before.time());
     if let Some((dir, before)) = logs
-        && let count @ 1.. = forget_files(&dir, before)?
+        && let count @ 1.. = forget_files(&*workspace.world().disk, &dir, before)?
     {
         said.push(format!("deleted {} of agents, {why}", counted(count, "log")));
     }
@@ -82,20 +82,20 @@ fn forget_trash(
     let (Ok(git), Some(beside)) = (&workspace.git, workspace.spec.dir.parent()) else {
         return Ok(Vec::new());
     };
-    let mut said = Vec::new();
-    for removed in trash::removed_before(beside, moment) {
+    let (world, mut said) = (workspace.world(), Vec::new());
+    for removed in trash::removed_before(&*world.disk, beside, moment) {
         let dir = beside.join(&removed.name);
-        if !dir.exists()
-            && let Some(logs) =
-                session::state_home().map(|home| logs::dir_below(&home, &removed.name, &dir))
-            && let count @ 1.. = forget_files(&logs, moment)?
+        if !world.disk.exists(&dir)
+            && let Some(home) = &world.state_home
+            && let logs = logs::dir_below(home, &removed.name, &dir)
+            && let count @ 1.. = forget_files(&*world.disk, &logs, moment)?
         {
             let (logs, name) = (counted(count, "log"), &removed.name);
             said.push(format!("deleted {logs} of agents of {name}, a removed spec: {why}"));
         }
-        if removed.is_in(git)? {
+        if removed.is_in(&*world.disk, &**git)? {
             let path = &removed.path;
-            fs::remove_dir_all(path).map_err(|error| FileError::new("delete", path, error))?;
+            world.disk.remove_tree(path)?;
             said.push(format!("deleted {}, a removed spec that git has: {why}", path.display()));
         }
     }
@@ -103,15 +103,14 @@ fn forget_trash(
 }
 
 /// Deletes the files of a folder that were last written before a moment.
-fn forget_files(dir: &Path, before: Timestamp) -> Result<usize, RunError> {
+fn forget_files(disk: &dyn Disk, dir: &Path, before: Timestamp) -> Result<usize, RunError> {
     let mut count = 0;
     // A folder that is not there has none.
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let written = entry.metadata().ok().filter(fs::Metadata::is_file);
-        let written = written.and_then(|found| Timestamp::try_from(found.modified().ok()?).ok());
+    for path in disk.entries(dir) {
+        let written = disk.look(&path).ok().filter(FileInfo::is_file);
+        let written = written.and_then(|found| Timestamp::try_from(found.modified?).ok());
         if written.is_some_and(|written| written < before) {
-            let path = entry.path();
-            fs::remove_file(&path).map_err(|error| FileError::new("delete", &path, error))?;
+            disk.remove(&path)?;
             count += 1;
         }
     }

@@ -4,9 +4,7 @@
 //! spec's files nor a journal nor the run it belongs to. Locally it is a thread.
 
 use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use specum_core::agent::{self, Reader, Report, Sign, Trouble};
 use specum_core::protocol::{CheckedWork, WorkOrder, WorkResult, WorkSign};
@@ -15,7 +13,8 @@ use specum_core::verify::ProcessEnd;
 use super::RunError;
 use super::worktree::PreparedWorktree;
 use crate::attempt::run_check;
-use crate::process::{self, Chunk, Handle, Log, WholeLines};
+use crate::ports::World;
+use crate::process::{Chunk, Handle, WholeLines};
 
 /// How often a sign of life without a meaning is passed on.
 const PULSE: Duration = Duration::from_millis(100);
@@ -24,12 +23,14 @@ const MOST_SIGNS: usize = 256;
 
 /// Where a worker works.
 pub(super) struct Checkout<'c> {
+    /// The machine it is on.
+    pub(super) world: &'c World,
     /// The project's root there.
     pub(super) root: &'c Path,
     /// The worktree, if it is none of the user's own.
     pub(super) worktree: Option<&'c PreparedWorktree>,
     /// Where the agent's output is kept.
-    pub(super) log: Arc<Log>,
+    pub(super) log: &'c Path,
     /// What others end the agent by.
     pub(super) handle: Handle,
 }
@@ -59,7 +60,7 @@ pub(super) fn work(
     if !supervisor.has_changed(&changed)? {
         return Ok(result);
     }
-    let check = run_check(order.check.as_ref(), checkout.root, order.check_time);
+    let check = run_check(checkout.world, order.check.as_ref(), checkout.root, order.check_time);
     let commit = worktree.git.commit_paths(Some(&worktree.base), &changed, &order.message)?;
     result.checked = Some(CheckedWork { changed, check, commit });
     Ok(result)
@@ -73,17 +74,11 @@ fn run_agent(order: &WorkOrder, checkout: &Checkout<'_>, supervisor: &dyn Superv
         let why = format!("this worker knows no agent {}", order.agent);
         return trouble(Trouble::Missing(why));
     };
-    let call = &order.call;
-    let mut command = Command::new(&call.program);
-    command.args(&call.args).current_dir(checkout.root);
-    call.unset.iter().for_each(|name| {
-        command.env_remove(name);
-    });
-    command.envs(call.env.iter().map(|(name, value)| (name, value)));
-    let mut ear =
-        Ear { reader: agent.reader(), supervisor, has_answered: false, pulse: Instant::now() };
-    let (log, handle) = (&checkout.log, &checkout.handle);
-    let end = process::stream(command, &call.stdin, log, handle, |printed| ear.hear(printed));
+    let Checkout { world, root, log, handle, .. } = checkout;
+    let (reader, pulse) = (agent.reader(), world.clock.elapsed());
+    let mut ear = Ear { world, reader, supervisor, has_answered: false, pulse };
+    let mut hear = |printed: Chunk<'_>| ear.hear(printed);
+    let end = world.launcher.run_agent(&order.call, root, log, handle, &mut hear);
     if let ProcessEnd::NotStarted(why) = end.ended {
         return trouble(Trouble::Missing(why));
     }
@@ -92,11 +87,12 @@ fn run_agent(order: &WorkOrder, checkout: &Checkout<'_>, supervisor: &dyn Superv
 
 /// Makes signs of what an agent prints.
 struct Ear<'s> {
+    world: &'s World,
     reader: Box<dyn Reader>,
     supervisor: &'s dyn Supervisor,
     has_answered: bool,
     /// When a sign without a meaning was passed on last.
-    pulse: Instant,
+    pulse: Duration,
 }
 
 impl Ear<'_> {
@@ -123,8 +119,9 @@ impl Ear<'_> {
             }
         }
         self.pass_on(signs);
-        if is_silent && self.pulse.elapsed() >= PULSE {
-            self.pulse = Instant::now();
+        let now = self.world.clock.elapsed();
+        if is_silent && now - self.pulse >= PULSE {
+            self.pulse = now;
             self.supervisor.tell(WorkSign::Printed);
         }
     }

@@ -3,9 +3,8 @@
 //! Of the spec's folder a worktree has a copy. Specum's own files in it are never
 //! taken from there, but for the notes of its executor.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
 
 use specum_core::attempt::Attempt;
 use specum_core::digest::Digest;
@@ -14,24 +13,18 @@ use specum_core::verify::ProcessEnd;
 
 use super::RunError;
 use crate::attempt::{Workspace, Worktree};
-use crate::files::{self, FileError};
-use crate::git::Git;
 use crate::logs;
 use crate::names::{note_of, worktrees_dir};
 use crate::os;
-use crate::process;
+use crate::ports::{Disk, Repository, World};
 use crate::project::Spec;
 
-/// How long `worktree_setup` may take: it may install dependencies.
-const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// The largest file whose content is compared; of a larger one its size and time.
 const MAX_COMPARED: u64 = 64 * 1024 * 1024;
 /// The longest document of a plan that a worktree gets a copy of.
 const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
 /// The longest path of a spec worth reading.
 const MAX_PLACE: u64 = 64 * 1024;
-/// The variable that tells `worktree_setup` where the user's tree is.
-const PROJECT: &str = "SPECUM_PROJECT";
 
 /// A spec whose folder was moved since a run of it was killed.
 pub(super) struct MovedProject {
@@ -46,17 +39,18 @@ pub(super) struct MovedProject {
 pub(super) fn moved(spec: &Spec) -> Vec<MovedProject> {
     let Some(own) = worktrees_dir(spec) else { return Vec::new() };
     let same_name = format!("{}-", logs::plain(&spec.name));
-    let entries = own.parent().and_then(|all| fs::read_dir(all).ok()).into_iter().flatten();
-    let folders = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let disk = &spec.world.disk;
+    let entries = own.parent().map(|all| disk.entries(all)).unwrap_or_default();
+    let folders = entries.into_iter().filter(|path| disk.is_folder(path));
     folders
         .filter(|path| *path != own)
         .filter(|path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&same_name))
         })
         .filter_map(|worktrees| {
-            let place = files::read(&note_of(&worktrees), MAX_PLACE).ok()?;
+            let place = disk.read(&note_of(&worktrees), MAX_PLACE).ok()?;
             let place = PathBuf::from(os::text(&place));
-            (!place.exists()).then_some(MovedProject { place, worktrees })
+            (!disk.exists(&place)).then_some(MovedProject { place, worktrees })
         })
         .collect()
 }
@@ -68,29 +62,34 @@ pub(super) fn worktree_name(opened: &Attempt) -> String {
 
 /// Whether a directory is still a worktree: an agent may have deleted it, or
 /// what makes it one.
-pub(super) fn is_worktree(path: &Path) -> bool {
-    path.join(".git").exists()
+pub(super) fn is_worktree(disk: &dyn Disk, path: &Path) -> bool {
+    disk.exists(&path.join(".git"))
 }
 
 /// Where a worktree comes from.
 pub(super) struct Origin {
     /// The user's tree.
-    tree: Git,
+    tree: Arc<dyn Repository>,
     /// The spec's folder, from the root of the repository.
     plan: PathBuf,
 }
 
 impl Origin {
     pub(super) fn of(workspace: &Workspace) -> Result<Origin, RunError> {
-        let root = &workspace.repository()?.root;
+        let root = workspace.repository()?.root();
         let plan = workspace.spec.dir.strip_prefix(root).unwrap_or(Path::new(".")).to_owned();
-        Ok(Origin { tree: Git::at(root.clone()), plan })
+        Ok(Origin { tree: workspace.world().repositories.at(root), plan })
     }
 }
 
 /// What was changed in a worktree since it was made. Of the spec's folder it has a
 /// copy, in which specum's own files, and what is as it was copied, are no work.
-pub(super) fn changed_in(git: &Git, base: &str, origin: &Origin) -> Result<Vec<String>, RunError> {
+pub(super) fn changed_in(
+    disk: &dyn Disk,
+    git: &dyn Repository,
+    base: &str,
+    origin: &Origin,
+) -> Result<Vec<String>, RunError> {
     let mut changed = git.changed()?;
     changed.extend(git.changed_since(base)?);
     changed.sort();
@@ -98,7 +97,7 @@ pub(super) fn changed_in(git: &Git, base: &str, origin: &Origin) -> Result<Vec<S
     let Origin { tree, plan } = origin;
     let is_copy = |path: &str| {
         let (here, there) = (tree.file(path), git.file(path));
-        Path::new(path).starts_with(plan) && content(&here) == content(&there)
+        Path::new(path).starts_with(plan) && content(disk, &here) == content(disk, &there)
     };
     changed.retain(|path| {
         !is_of_specum(Path::new(path), plan) && !crate::git::is_own_file(path) && !is_copy(path)
@@ -116,24 +115,25 @@ fn is_of_specum(path: &Path, plan: &Path) -> bool {
 }
 
 /// What tells the content of a file from another; `None` if there is none.
-fn content(path: &Path) -> Option<String> {
-    match files::read(path, MAX_COMPARED) {
+fn content(disk: &dyn Disk, path: &Path) -> Option<String> {
+    match disk.read(path, MAX_COMPARED) {
         Ok(bytes) => Some(Digest::of(&bytes).hex()),
         Err(_) => {
-            let file = path.symlink_metadata().ok()?;
-            Some(format!("{} bytes, {:?}", file.len(), file.modified().ok()))
+            let file = disk.look(path).ok()?;
+            Some(format!("{} bytes, {:?}", file.length, file.modified))
         }
     }
 }
 
 /// A worktree with what it was made from.
 pub(super) struct PreparedWorktree {
-    pub(super) git: Git,
+    pub(super) git: Arc<dyn Repository>,
     /// The project's root in it.
     pub(super) root: PathBuf,
     /// The commit it was made from.
     pub(super) base: String,
     origin: Origin,
+    world: World,
     /// What its preparation left uncommitted, which is nobody's work as long as it
     /// stays as it is.
     prepared: Vec<(String, Option<String>)>,
@@ -149,7 +149,8 @@ impl PreparedWorktree {
         let Worktree { git, root } = workspace.add_worktree(name, base)?;
         let base = base.unwrap_or_default().to_owned();
         let origin = Origin::of(workspace)?;
-        let tree = PreparedWorktree { root, git, base, origin, prepared: Vec::new() };
+        let (world, prepared) = (workspace.world().clone(), Vec::new());
+        let tree = PreparedWorktree { root, git, base, origin, world, prepared };
         tree.copy_plan(&workspace.spec)?;
         Ok(tree)
     }
@@ -158,14 +159,15 @@ impl PreparedWorktree {
     pub(super) fn copy_plan(&self, spec: &Spec) -> Result<(), RunError> {
         let Ok(below) = spec.dir.strip_prefix(&spec.root) else { return Ok(()) };
         let target = self.root.join(below);
-        fs::create_dir_all(&target).map_err(|error| FileError::new("create", &target, error))?;
-        let documents = fs::read_dir(&spec.dir).into_iter().flatten().flatten().filter(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.ends_with(".md") && !name.starts_with(".progress-task-")
-        });
-        for document in documents {
-            if let Some(text) = files::read_if_there(&document.path(), MAX_DOCUMENT)? {
-                files::write(&target.join(document.file_name()), &text)?;
+        let disk = &self.world.disk;
+        disk.make_folder(&target)?;
+        for document in disk.entries(&spec.dir) {
+            let name = document.file_name().unwrap_or_default().to_string_lossy();
+            if name.ends_with(".md")
+                && !name.starts_with(".progress-task-")
+                && let Some(text) = disk.read_if_there(&document, MAX_DOCUMENT)?
+            {
+                disk.write(&target.join(&*name), &text)?;
             }
         }
         Ok(())
@@ -175,7 +177,7 @@ impl PreparedWorktree {
     pub(super) fn once_prepared(mut self) -> Result<PreparedWorktree, RunError> {
         let changed = self.git.changed()?.into_iter();
         let with_content = |path: String| {
-            let content = content(&self.git.file(&path));
+            let content = content(&*self.world.disk, &self.git.file(&path));
             (path, content)
         };
         self.prepared = changed.map(with_content).collect();
@@ -184,23 +186,24 @@ impl PreparedWorktree {
 
     /// Whether it is still there, and nothing else in its place.
     pub(super) fn is_there(&self, workspace: &Workspace) -> Result<bool, RunError> {
-        Ok(workspace.repository()?.has_worktree(&self.git.root))
+        Ok(workspace.repository()?.has_worktree(self.git.root()))
     }
 
     /// What was changed in it, but for what its preparation has left.
     pub(super) fn changed(&self) -> Result<Vec<String>, RunError> {
-        let mut changed = changed_in(&self.git, &self.base, &self.origin)?;
+        let mut changed = changed_in(&*self.world.disk, &*self.git, &self.base, &self.origin)?;
         changed.retain(|path| {
             let before = self.prepared.iter().find(|(prepared, _)| prepared == path);
-            before.is_none_or(|(_, before)| *before != content(&self.git.file(path)))
+            before.is_none_or(|(_, before)| {
+                *before != content(&*self.world.disk, &self.git.file(path))
+            })
         });
         Ok(changed)
     }
 
     /// Runs `worktree_setup`.
     pub(super) fn set_up(&self, setup: &str, project: &Path) -> Result<(), RunError> {
-        let project = (PROJECT, project.as_os_str());
-        let run = process::shell_with(setup, &self.root, SETUP_LIMIT, &[project]);
+        let run = self.world.launcher.set_up(setup, &self.root, project);
         let how = match run.ended {
             ProcessEnd::Code(0) => return Ok(()),
             ProcessEnd::Code(code) => format!("code {code}"),
@@ -225,6 +228,6 @@ impl PreparedWorktree {
     }
 
     pub(super) fn remove(&self, workspace: &Workspace) -> Result<(), RunError> {
-        Ok(workspace.repository()?.remove_worktree(&self.git.root)?)
+        Ok(workspace.repository()?.remove_worktree(self.git.root())?)
     }
 }

@@ -6,14 +6,14 @@
 //! the place of the spec in its work tree, so it moves with the repository. The journals
 //! of earlier loops have copies beside it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use specum_core::digest::Digest;
 use specum_core::journal::{self, Entry};
 
 use super::segments;
-use crate::files::{self, Durability, FileError};
+use crate::files::{Durability, FileError};
+use crate::ports::{Disk, NewContent, World};
 
 /// The longest journal that is brought back.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
@@ -21,21 +21,30 @@ const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 const MAX_LINK: u64 = 64 * 1024;
 
 /// The copy of one journal.
-pub(super) struct Backup(PathBuf);
+pub(super) struct Backup {
+    world: World,
+    path: PathBuf,
+}
 
 impl Backup {
     /// The one of a spec; `None` outside of a repository.
-    pub(super) fn of(spec: &Path) -> Option<Backup> {
-        let root = spec.ancestors().skip(1).find(|dir| dir.join(".git").exists())?;
+    pub(super) fn of(world: &World, spec: &Path) -> Option<Backup> {
+        let disk = &*world.disk;
+        let root = spec.ancestors().skip(1).find(|dir| disk.exists(&dir.join(".git")))?;
         let place = spec.strip_prefix(root).ok()?;
         let name = Digest::of(place.as_os_str().as_encoded_bytes()).hex();
-        Some(Backup(git_folder(root)?.join("specum").join(format!("{name}.jsonl"))))
+        let path = git_folder(disk, root)?.join("specum").join(format!("{name}.jsonl"));
+        Some(Backup { world: world.clone(), path })
+    }
+
+    fn disk(&self) -> &dyn Disk {
+        &*self.world.disk
     }
 
     /// Adds the line that was just written to a journal, with its end, or makes a new copy of it
     /// where a loop begins or lines are missing.
     pub(super) fn follow(&self, journal: &Path, line: &[u8], begins: bool) {
-        let theirs = fs::metadata(journal).map_or(0, |file| file.len());
+        let theirs = self.disk().look_behind(journal).map_or(0, |file| file.length);
         let ours = self.length();
         let added = line.len() as u64;
         let is_longer = ours + added > theirs;
@@ -44,59 +53,60 @@ impl Backup {
             return;
         }
         if !begins && ours > 0 && ours + added == theirs {
-            let _ = files::append_line(&self.0, line, Durability::Fast);
+            let _ = self.disk().append_line(&self.path, line, Durability::Fast);
             return;
         }
-        if let (Ok(bytes), Some(folder)) = (files::read(journal, MAX_BYTES), self.0.parent())
-            && fs::create_dir_all(folder).is_ok()
+        if let (Ok(bytes), Some(folder)) =
+            (self.disk().read(journal, MAX_BYTES), self.path.parent())
+            && self.disk().make_folder(folder).is_ok()
         {
-            let _ = files::write(&self.0, &bytes);
+            let _ = self.disk().write(&self.path, &bytes);
         }
     }
 
     /// How long the copy is.
     pub(super) fn length(&self) -> u64 {
-        fs::metadata(&self.0).map_or(0, |file| file.len())
+        self.disk().look_behind(&self.path).map_or(0, |file| file.length)
     }
 
     /// The copies of the journals of earlier loops, by number.
     pub(super) fn segments(&self) -> Vec<(u64, PathBuf)> {
         let (folder, prefix) = self.place();
-        segments::in_order(folder, &prefix)
+        segments::in_order(self.disk(), folder, &prefix)
     }
 
     /// All copies, the newest first.
     pub(super) fn newest(&self) -> Vec<PathBuf> {
         let segments = self.segments().into_iter().rev().map(|(_, path)| path);
-        std::iter::once(self.0.clone()).chain(segments).collect()
+        std::iter::once(self.path.clone()).chain(segments).collect()
     }
 
     /// Where the copies of those are, and what their names begin with.
     fn place(&self) -> (&Path, String) {
-        let name = self.0.file_stem().unwrap_or_default().to_string_lossy();
-        (self.0.parent().unwrap_or(Path::new("")), format!("{name}-"))
+        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        (self.path.parent().unwrap_or(Path::new("")), format!("{name}-"))
     }
 
     /// Makes the copy of a journal that is a segment by now the copy of that segment.
     pub(super) fn retire(&self, spec: &Path) {
-        let Ok(ours) = files::read(&self.0, MAX_BYTES) else { return };
+        let Ok(ours) = self.disk().read(&self.path, MAX_BYTES) else { return };
         let (folder, prefix) = self.place();
         let place = |number| folder.join(segments::name(&prefix, number));
         let is_whole = |path: &Path| {
-            files::read(path, MAX_BYTES).ok().filter(|bytes| bytes.starts_with(&ours))
+            self.disk().read(path, MAX_BYTES).ok().filter(|bytes| bytes.starts_with(&ours))
         };
-        let same = segments::numbered(spec).into_iter().rev();
+        let same = segments::numbered(self.disk(), spec).into_iter().rev();
         let same = same.filter_map(|(number, path)| Some((number, is_whole(&path)?))).next();
         match same {
             Some((number, bytes)) => {
-                if files::write(&place(number), &bytes).is_ok() {
-                    let _ = files::remove(&self.0);
+                if self.disk().write(&place(number), &bytes).is_ok() {
+                    let _ = self.disk().remove(&self.path);
                 }
             }
             // Somebody has deleted the journal: this is the only copy.
             None => {
-                let number = segments::next_number(spec, &self.segments());
-                let _ = fs::rename(&self.0, place(number));
+                let number = segments::next_number(self.disk(), spec, &self.segments());
+                let _ = self.disk().rename(&self.path, &place(number));
             }
         }
     }
@@ -104,8 +114,8 @@ impl Backup {
     /// Lets the copies hold what the segments in a folder do.
     pub(super) fn thin_segments(&self, spec: &Path) {
         for (number, copy) in self.segments() {
-            if let Ok(bytes) = files::read(&segments::path(spec, number), MAX_BYTES) {
-                let _ = files::write(&copy, &bytes);
+            if let Ok(bytes) = self.disk().read(&segments::path(spec, number), MAX_BYTES) {
+                let _ = self.disk().write(&copy, &bytes);
             }
         }
     }
@@ -113,9 +123,10 @@ impl Backup {
     /// Writes the segments again that are missing from a folder.
     pub(super) fn bring_segments_back(&self, spec: &Path) -> Result<(), FileError> {
         for (number, copy) in self.segments() {
-            if let Some(bytes) = files::read_if_there(&copy, MAX_BYTES)? {
+            if let Some(bytes) = self.disk().read_if_there(&copy, MAX_BYTES)? {
                 // One that is there is left alone.
-                files::create(&segments::path(spec, number), &bytes)?;
+                let path = segments::path(spec, number);
+                self.disk().create(NewContent { path: &path, bytes: &bytes })?;
             }
         }
         Ok(())
@@ -123,20 +134,21 @@ impl Backup {
 
     /// Deletes all copies.
     pub(super) fn forget(&self) -> Result<(), FileError> {
-        self.segments().iter().try_for_each(|(_, copy)| files::remove(copy))?;
-        files::remove(&self.0)
+        self.segments().iter().try_for_each(|(_, copy)| self.disk().remove(copy))?;
+        self.disk().remove(&self.path)
     }
 
     /// Whether it is the copy of a loop that has not ended. The copy of one that was
     /// completed may have been left behind where git's folder is read-only.
     fn tells_of_loop_under_way(&self) -> bool {
-        files::read(&self.0, MAX_BYTES).is_ok_and(|ours| is_under_way(&ours))
+        self.disk().read(&self.path, MAX_BYTES).is_ok_and(|ours| is_under_way(&ours))
     }
 
     /// What the journal of a loop under way should hold, if something of it was taken
     /// away.
     pub(super) fn missing_from(&self, journal: &[u8]) -> Option<Vec<u8>> {
-        let ours = files::read(&self.0, MAX_BYTES).ok().filter(|ours| is_under_way(ours))?;
+        let ours =
+            self.disk().read(&self.path, MAX_BYTES).ok().filter(|ours| is_under_way(ours))?;
         if journal.len() >= ours.len() && journal.starts_with(&ours) {
             return None;
         }
@@ -162,20 +174,21 @@ fn is_under_way(journal: &[u8]) -> bool {
 }
 
 /// git's own folder of the work tree that begins here.
-fn git_folder(root: &Path) -> Option<PathBuf> {
+fn git_folder(disk: &dyn Disk, root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
-    if git.is_dir() {
+    if disk.is_folder(&git) {
         return Some(git);
     }
-    let text = files::read(&git, MAX_LINK).ok()?;
+    let text = disk.read(&git, MAX_LINK).ok()?;
     let text = String::from_utf8(text).ok()?;
     Some(root.join(text.trim_end().strip_prefix("gitdir: ")?))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
-    use crate::os;
 
     /// As [`journal::Record::render`] has them.
     const LINES: [&str; 3] = [
@@ -189,13 +202,13 @@ mod tests {
         let spec = place.path().join("specs/demo");
         fs::create_dir_all(&spec).unwrap();
         fs::create_dir(place.path().join(".git")).unwrap();
-        let backup = Backup::of(&spec).unwrap();
+        let backup = Backup::of(&World::real(), &spec).unwrap();
         (place, spec.join("journal"), backup)
     }
 
     fn add(journal: &Path, line: &str) {
         let line = format!("{line}\n");
-        files::append_line(journal, line.as_bytes(), Durability::Fast).unwrap();
+        World::real().disk.append_line(journal, line.as_bytes(), Durability::Fast).unwrap();
     }
 
     fn append(journal: &Path, backup: &Backup, line: &str, begins: bool) {
@@ -207,12 +220,12 @@ mod tests {
     fn each_record_is_added_to_the_copy_which_is_not_made_anew() {
         let (_place, journal, backup) = world();
         append(&journal, &backup, LINES[0], true);
-        let file = |path: &Path| os::identity(&fs::metadata(path).unwrap());
-        let copy = file(&backup.0);
+        let file = |path: &Path| backup.disk().look(path).unwrap().identity;
+        let copy = file(&backup.path);
         for line in [LINES[1], LINES[2], LINES[1]] {
             append(&journal, &backup, line, false);
-            assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
-            assert_eq!(file(&backup.0), copy);
+            assert_eq!(fs::read(&backup.path).unwrap(), fs::read(&journal).unwrap());
+            assert_eq!(file(&backup.path), copy);
         }
     }
 
@@ -235,11 +248,11 @@ mod tests {
     fn finding_55_a_line_is_added_to_the_copy_and_nothing_else_is_written() {
         let (_place, journal, backup) = world();
         append(&journal, &backup, LINES[0], true);
-        let file = || os::identity(&fs::metadata(&backup.0).unwrap());
+        let file = || backup.disk().look(&backup.path).unwrap().identity;
         let before = file();
         for line in LINES {
             append(&journal, &backup, line, false);
-            assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
+            assert_eq!(fs::read(&backup.path).unwrap(), fs::read(&journal).unwrap());
             assert_eq!(file(), before, "a copy made anew is another file");
         }
     }
@@ -255,7 +268,7 @@ mod tests {
         add(&journal, LINES[0]);
         assert_eq!(backup.missing_from(&fs::read(&journal).unwrap()), None);
         append(&journal, &backup, LINES[1], false);
-        assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
+        assert_eq!(fs::read(&backup.path).unwrap(), fs::read(&journal).unwrap());
     }
 
     #[test]
@@ -275,7 +288,7 @@ mod tests {
         backup.retire(spec);
         assert_eq!(backup.segments().len(), 2);
         backup.bring_segments_back(spec).unwrap();
-        assert_eq!(segments::segments(spec).len(), 2);
+        assert_eq!(segments::segments(backup.disk(), spec).len(), 2);
     }
 
     #[test]
@@ -284,6 +297,6 @@ mod tests {
         append(&journal, &backup, LINES[0], true);
         add(&journal, LINES[1]);
         append(&journal, &backup, LINES[2], false);
-        assert_eq!(fs::read(&backup.0).unwrap(), fs::read(&journal).unwrap());
+        assert_eq!(fs::read(&backup.path).unwrap(), fs::read(&journal).unwrap());
     }
 }

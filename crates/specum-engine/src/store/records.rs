@@ -3,8 +3,7 @@
 //! read its whole story a thousand times. The records themselves are not kept:
 //! whoever tells the story reads the file, once.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use specum_core::attempt::Ledger;
 use specum_core::journal::{self, Record, StateChange};
 use specum_core::plan_record::PlanRecord;
 
-use crate::{files, os};
+use crate::ports::{Disk, OpenFile};
 
 /// The longest journal worth reading.
 pub(super) const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
@@ -20,10 +19,10 @@ pub(super) const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 /// Every record of a journal, under the names that tasks have now. Only the state
 /// that was written last is ever asked for, and states are most of a journal: the
 /// other records have let theirs go.
-pub(super) fn read_all(path: &Path) -> io::Result<Vec<Record>> {
+pub(super) fn read_all(disk: &dyn Disk, path: &Path) -> io::Result<Vec<Record>> {
     let mut records: Vec<Record> = Vec::new();
     let mut with_state: Option<usize> = None;
-    for record in journal::records(&read_file(path, MAX_JOURNAL)?) {
+    for record in journal::records(&read_file(disk, path, MAX_JOURNAL)?) {
         let writes = record.changes.as_ref().is_some_and(|changes| !changes.state.is_kept());
         if writes
             && let Some(before) = with_state.replace(records.len())
@@ -38,8 +37,8 @@ pub(super) fn read_all(path: &Path) -> io::Result<Vec<Record>> {
 }
 
 /// What so much of a journal has on record about the plan.
-fn read_plan_record(path: &Path, length: u64) -> io::Result<PlanRecord> {
-    let text = read_file(path, length)?;
+fn read_plan_record(disk: &dyn Disk, path: &Path, length: u64) -> io::Result<PlanRecord> {
+    let text = read_file(disk, path, length)?;
     let mut records: Vec<Record> = journal::records(&text).filter_map(about_the_plan).collect();
     journal::follow_renames(&mut records, 0);
     Ok(PlanRecord::of(&records))
@@ -50,11 +49,10 @@ fn about_the_plan(record: Record) -> Option<Record> {
     PlanRecord::is_touched_by(&record).then_some(Record { changes: None, ..record })
 }
 
-fn read_file(path: &Path, length: u64) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    match files::open_own(path, File::options().read(true)) {
-        Ok(file) => file.take(length).read_to_end(&mut text).map(|_| text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
+fn read_file(disk: &dyn Disk, path: &Path, length: u64) -> io::Result<Vec<u8>> {
+    match disk.open_own(path) {
+        Ok(mut file) => file.read(0, length),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -77,30 +75,34 @@ pub(super) struct Records {
 
 impl Records {
     /// Where the attempts of the journal stand.
-    pub(super) fn ledger(&mut self, path: &Path) -> io::Result<Arc<Ledger>> {
-        let torn = self.read_on(path)?;
+    pub(super) fn ledger(&mut self, disk: &dyn Disk, path: &Path) -> io::Result<Arc<Ledger>> {
+        let torn = self.read_on(disk, path)?;
         let mut ledger = Arc::clone(&self.ledger);
         torn.iter().for_each(|record| Arc::make_mut(&mut ledger).add(record));
         Ok(ledger)
     }
 
     /// What the journal has on record about the plan.
-    pub(super) fn plan_record(&mut self, path: &Path) -> io::Result<Arc<PlanRecord>> {
-        let torn = self.read_on(path)?;
+    pub(super) fn plan_record(
+        &mut self,
+        disk: &dyn Disk,
+        path: &Path,
+    ) -> io::Result<Arc<PlanRecord>> {
+        let torn = self.read_on(disk, path)?;
         if torn.is_some_and(|record| PlanRecord::is_touched_by(&record)) {
-            return read_plan_record(path, MAX_JOURNAL).map(Arc::new);
+            return read_plan_record(disk, path, MAX_JOURNAL).map(Arc::new);
         }
         if let Some(known) = &self.plan_record {
             return Ok(Arc::clone(known));
         }
-        let known = Arc::new(read_plan_record(path, self.length)?);
+        let known = Arc::new(read_plan_record(disk, path, self.length)?);
         Ok(Arc::clone(self.plan_record.insert(known)))
     }
 
     /// Reads what was added since. Gives the record of a line that has no end yet:
     /// somebody died before the end of the line, but not before that of the record.
-    fn read_on(&mut self, path: &Path) -> io::Result<Option<Record>> {
-        let mut file = match files::open_own(path, File::options().read(true)) {
+    fn read_on(&mut self, disk: &dyn Disk, path: &Path) -> io::Result<Option<Record>> {
+        let mut file = match disk.open_own(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 *self = Records::default();
@@ -108,12 +110,10 @@ impl Records {
             }
             Err(error) => return Err(error),
         };
-        if !self.is_of(&mut file)? {
-            *self = Records { identity: identity(&file)?, ..Records::default() };
+        if !self.is_of(&mut *file)? {
+            *self = Records { identity: file.info()?.identity, ..Records::default() };
         }
-        file.seek(SeekFrom::Start(self.length))?;
-        let mut added = Vec::new();
-        file.take(MAX_JOURNAL).read_to_end(&mut added)?;
+        let added = file.read(self.length, MAX_JOURNAL)?;
         let whole = added.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.add(&added[..whole]);
         Ok(journal::records(&added[whole..]).next())
@@ -121,24 +121,22 @@ impl Records {
 
     /// Whether a journal is the one that was read, and at least so long: then nothing
     /// was taken from it since.
-    pub(super) fn is_whole(&self, path: &Path, length: u64) -> bool {
-        let file = files::open_own(path, File::options().read(true));
+    pub(super) fn is_whole(&self, disk: &dyn Disk, path: &Path, length: u64) -> bool {
         self.length > 0
-            && file.is_ok_and(|mut file| {
-                file.metadata().is_ok_and(|found| found.len() >= length)
-                    && self.is_of(&mut file).unwrap_or(false)
+            && disk.open_own(path).is_ok_and(|mut file| {
+                file.info().is_ok_and(|found| found.length >= length)
+                    && self.is_of(&mut *file).unwrap_or(false)
             })
     }
 
     /// Whether a file still begins with what was read of it.
-    fn is_of(&self, file: &mut File) -> io::Result<bool> {
-        if file.metadata()?.len() < self.length || identity(file)? != self.identity {
+    fn is_of(&self, file: &mut dyn OpenFile) -> io::Result<bool> {
+        let found = file.info()?;
+        if found.length < self.length || found.identity != self.identity {
             return Ok(false);
         }
-        let mut line = vec![0; self.last_line.len()];
-        file.seek(SeekFrom::Start(self.length - line.len() as u64))?;
-        file.read_exact(&mut line)?;
-        Ok(line == self.last_line)
+        let length = self.last_line.len() as u64;
+        Ok(file.read(self.length - length, length)? == self.last_line)
     }
 
     fn add(&mut self, lines: &[u8]) {
@@ -167,10 +165,6 @@ impl Records {
     }
 }
 
-fn identity(file: &File) -> io::Result<u64> {
-    Ok(os::identity(&file.metadata()?))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -180,14 +174,15 @@ mod tests {
     use specum_core::tasks::TaskKey;
 
     use super::*;
+    use crate::files::LocalDisk;
 
     const PAUSED: &str = "{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n";
     const RESUMED: &str = "{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}\n";
 
     /// What a reader finds: in the ledger, about the plan, and of all records.
     fn found(records: &mut Records, path: &Path) -> (Arc<Ledger>, Arc<PlanRecord>, Vec<Record>) {
-        let about_plan = records.plan_record(path).unwrap();
-        (records.ledger(path).unwrap(), about_plan, read_all(path).unwrap())
+        let about_plan = records.plan_record(&LocalDisk, path).unwrap();
+        (records.ledger(&LocalDisk, path).unwrap(), about_plan, read_all(&LocalDisk, path).unwrap())
     }
 
     /// What one finds that has seen nothing.
@@ -256,10 +251,10 @@ mod tests {
                 text.extend_from_slice(part);
                 fs::write(&path, &text).unwrap();
                 assert_eq!(found(&mut records, &path), fresh(&path));
-                let of_all = PlanRecord::of(&read_all(&path).unwrap());
-                assert_eq!(*records.plan_record(&path).unwrap(), of_all);
+                let of_all = PlanRecord::of(&read_all(&LocalDisk, &path).unwrap());
+                assert_eq!(*records.plan_record(&LocalDisk, &path).unwrap(), of_all);
             }
-            let known = records.plan_record(&path).unwrap();
+            let known = records.plan_record(&LocalDisk, &path).unwrap();
             let ticked = known.tasks().iter().filter(|task| task.proof.is_some());
             proofs.push(ticked.map(|task| task.task.id.clone()).collect::<Vec<_>>().join(" "));
         }
@@ -271,18 +266,18 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("journal");
         let mut records = Records::default();
-        assert!(!records.is_whole(&path, 0), "nothing is known of it");
+        assert!(!records.is_whole(&LocalDisk, &path, 0), "nothing is known of it");
         fs::write(&path, PAUSED).unwrap();
-        records.ledger(&path).unwrap();
+        records.ledger(&LocalDisk, &path).unwrap();
         let length = PAUSED.len() as u64;
-        assert!(records.is_whole(&path, length));
-        assert!(!records.is_whole(&path, length + 1), "the copy is longer");
+        assert!(records.is_whole(&LocalDisk, &path, length));
+        assert!(!records.is_whole(&LocalDisk, &path, length + 1), "the copy is longer");
         for other in ["", RESUMED] {
             fs::write(&path, other).unwrap();
-            assert!(!records.is_whole(&path, 0), "{other}");
+            assert!(!records.is_whole(&LocalDisk, &path, 0), "{other}");
         }
         fs::remove_file(&path).unwrap();
-        assert!(!records.is_whole(&path, 0));
+        assert!(!records.is_whole(&LocalDisk, &path, 0));
     }
 
     #[test]
@@ -298,7 +293,7 @@ mod tests {
         // However much is told behind it.
         text.push_str(&PAUSED.repeat(40));
         fs::write(&path, &text).unwrap();
-        let found = read_all(&path).unwrap();
+        let found = read_all(&LocalDisk, &path).unwrap();
         assert_eq!(found.len(), 80);
         let with_state = found
             .iter()

@@ -1,8 +1,8 @@
 //! One change of a spec's files: all of it, or nothing.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,29 +10,33 @@ use specum_core::attempt::{AttemptId, LoopStanding};
 use specum_core::digest::Digest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
 use specum_core::machine::Step;
+use specum_core::moment::Moment;
 use specum_core::progress;
 use specum_core::retention;
 use specum_core::state::{self, Corrupt};
 use specum_core::tasks::{TaskEdit, TaskKey, TaskText};
 
-use super::{Backup, Lock, MAX_PART, MAX_TEXT, Store, StoreError, View, segments};
-use crate::clock;
+use super::{Backup, MAX_PART, MAX_TEXT, Store, StoreError, View, segments};
 use crate::failpoint;
-use crate::files::{self, Durability, FileError, Replacement, Unsynced};
+use crate::files::{Durability, FileError};
+use crate::ports::{Disk, Lock, NewContent};
 
 /// The longest journal that is brought back.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 
 /// A spec that nobody else changes meanwhile.
-#[derive(Debug)]
 pub struct Locked<'s> {
     pub(super) store: &'s Store,
-    pub(super) _held: Lock,
+    pub(super) _held: Box<dyn Lock>,
     /// The number of the last record, once it is known: nobody else writes one.
     pub(super) last_seq: Cell<Option<u64>>,
 }
 
 impl Locked<'_> {
+    fn disk(&self) -> &dyn Disk {
+        self.store.disk()
+    }
+
     /// Everything that decides, as it stands under the lock.
     pub fn read(&self) -> Result<View, StoreError> {
         self.store.read()
@@ -56,27 +60,28 @@ impl Locked<'_> {
     /// Makes sure that there is a progress file for executors to add to.
     pub fn begin_progress(&self) -> Result<(), StoreError> {
         let path = self.store.progress_path();
-        if path.exists() {
+        if self.disk().exists(&path) {
             return Ok(());
         }
         // Whoever is faster has written the same, or something better.
-        files::create(&path, progress::template(&self.store.name).as_bytes())?;
+        let template = progress::template(&self.store.name);
+        self.disk().create(NewContent { path: &path, bytes: template.as_bytes() })?;
         Ok(())
     }
 
     /// Writes a record that changes no file.
     pub fn record(&self, entry: Entry) -> Result<(), StoreError> {
-        self.append(new_record(None, entry))
+        self.append(self.new_record(None, entry))
     }
 
     /// The same for a record about an attempt.
     pub fn record_of(&self, attempt: &AttemptId, entry: Entry) -> Result<(), StoreError> {
-        self.append(new_record(Some(attempt), entry))
+        self.append(self.new_record(Some(attempt), entry))
     }
 
     /// Writes a transaction.
     pub fn write(&self, entry: Entry, changes: Changes) -> Result<(), StoreError> {
-        self.write_record(new_record(None, entry), changes)
+        self.write_record(self.new_record(None, entry), changes)
     }
 
     /// The same for a transaction that an attempt leads to.
@@ -86,7 +91,7 @@ impl Locked<'_> {
         entry: Entry,
         changes: Changes,
     ) -> Result<(), StoreError> {
-        self.write_record(new_record(Some(attempt), entry), changes)
+        self.write_record(self.new_record(Some(attempt), entry), changes)
     }
 
     fn write_record(&self, record: Record, mut changes: Changes) -> Result<(), StoreError> {
@@ -119,11 +124,11 @@ impl Locked<'_> {
         self.apply(changes)?;
         if self.durability_of(changes) == Durability::Synced {
             // With it the journal's own name, and everything that was renamed.
-            files::sync_folder(&self.store.dir)?;
+            self.disk().sync_folder(&self.store.dir)?;
         }
         // Not synced: if this record is lost, the changes are made once more, which
         // changes nothing.
-        self.append(new_record(None, Entry::Done))
+        self.append(self.new_record(None, Entry::Done))
     }
 
     /// A verdict counts, with the state that it leads to. What only tells, or only
@@ -140,7 +145,7 @@ impl Locked<'_> {
     /// What a step does to the files.
     pub fn changes(&self, step: &Step) -> Result<Changes, StoreError> {
         step.changes(|index| {
-            let text = files::read_if_there(&self.store.part_path(index), MAX_PART)?;
+            let text = self.disk().read_if_there(&self.store.part_path(index), MAX_PART)?;
             Ok(text.map(|text| String::from_utf8_lossy(&text).trim().to_owned()))
         })
     }
@@ -152,50 +157,32 @@ impl Locked<'_> {
         let progress = self.edited_progress(changes)?;
         let state = match &changes.state {
             StateChange::Write(object) => {
-                let state = state::render_object(object);
-                Some(Replacement::new(&self.store.state_path(), &state)?)
+                Some((self.store.state_path(), state::render_object(object)))
             }
             StateChange::Keep | StateChange::Delete => None,
         };
-        if self.durability_of(changes) == Durability::Synced {
-            let new = tasks.iter().map(|(file, _)| file).chain(&progress).chain(&state);
-            self.sync_with_journal(&new.collect::<Vec<_>>())?;
-        }
-        if let Some((file, text)) = tasks {
-            file.put_in_place()?;
+        let new = tasks.iter().map(|(path, text)| NewContent { path, bytes: text });
+        let others = progress.iter().chain(&state);
+        let new = new.chain(others.map(|(path, bytes)| NewContent { path, bytes }));
+        let durability = self.durability_of(changes);
+        let journal = self.store.journal_path();
+        self.disk().replace(&new.collect::<Vec<_>>(), durability, Some(&journal))?;
+        if let Some((_, text)) = tasks {
             *self.store.known_tasks.lock().expect("no reader panics") = Arc::new(text);
         }
-        progress.map_or(Ok(()), Replacement::put_in_place)?;
         for &index in &changes.merged_parts {
-            files::remove(&self.store.part_path(index))?;
+            self.disk().remove(&self.store.part_path(index))?;
             failpoint::reached("after removing a part");
         }
-        state.map_or(Ok(()), Replacement::put_in_place)?;
         if changes.state == StateChange::Delete {
-            files::remove(&self.store.state_path())?;
+            self.disk().remove(&self.store.state_path())?;
             failpoint::reached("after removing the state");
         }
         Ok(())
     }
 
-    fn sync_with_journal(&self, new: &[&Replacement]) -> Result<(), StoreError> {
-        let path = self.store.journal_path();
-        let journal = match File::open(&path) {
-            Ok(journal) => Some(journal),
-            // Boxes can be opened in a plan that has no loop.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(FileError::new("read", &path, error).into()),
-        };
-        let journal = journal.as_ref().map(|file| Unsynced { file, path: &path });
-        let new = new.iter().map(|file| file.unsynced());
-        Ok(files::sync_together(&new.chain(journal).collect::<Vec<_>>())?)
-    }
-
     /// The task file as these edits leave it; `None` if it stays as it is.
-    fn edited_tasks(
-        &self,
-        edits: &[TaskEdit],
-    ) -> Result<Option<(Replacement, TaskText)>, StoreError> {
+    fn edited_tasks(&self, edits: &[TaskEdit]) -> Result<Option<(PathBuf, TaskText)>, StoreError> {
         if edits.is_empty() {
             return Ok(None);
         }
@@ -205,7 +192,7 @@ impl Locked<'_> {
         if *after == **before {
             return Ok(None);
         }
-        Ok(Some((Replacement::new(&self.store.writable(&path)?, &after)?, after)))
+        Ok(Some((self.store.writable(&path)?, after)))
     }
 
     /// Opens boxes of a plan whose loop, if it has one, is not concerned.
@@ -215,12 +202,12 @@ impl Locked<'_> {
     }
 
     fn progress(&self) -> Result<Vec<u8>, StoreError> {
-        let text = files::read_if_there(&self.store.progress_path(), MAX_TEXT)?;
+        let text = self.disk().read_if_there(&self.store.progress_path(), MAX_TEXT)?;
         Ok(text.unwrap_or_else(|| progress::template(&self.store.name).into_bytes()))
     }
 
     /// The notes as the changes leave them; `None` if they stay as they are.
-    fn edited_progress(&self, changes: &Changes) -> Result<Option<Replacement>, StoreError> {
+    fn edited_progress(&self, changes: &Changes) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
         let Some(digests) = &changes.progress else { return Ok(None) };
         let now = self.progress()?;
         let found = Digest::of(&now).hex();
@@ -235,15 +222,14 @@ impl Locked<'_> {
             notes.retain(|note| !text.contains(note.text.trim()));
         }
         let path = self.store.writable(&self.store.progress_path())?;
-        let edited = progress::edited(&now, &changes.retracted, &notes);
-        Ok(Some(Replacement::new(&path, &edited)?))
+        Ok(Some((path, progress::edited(&now, &changes.retracted, &notes))))
     }
 
     /// Deletes what writers have left that were killed before their rename.
     /// Under the lock nobody else writes here but a hook its memory; a hook
     /// that loses it lets its host stop, and asks again at the next one.
     pub fn remove_temporaries(&self) -> Result<(), StoreError> {
-        Ok(files::remove_temporaries(&self.store.dir)?)
+        Ok(self.disk().remove_temporaries(&self.store.dir)?)
     }
 
     /// Completes the transaction that the journal ends with, if it does.
@@ -257,7 +243,7 @@ impl Locked<'_> {
         let path = self.store.journal_path();
         let mut limit = 64 * 1024;
         loop {
-            let tail = match files::read_tail(&path, limit) {
+            let tail = match self.disk().read_tail(&path, limit) {
                 Ok(tail) => tail,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(FileError::new("read", &path, error).into()),
@@ -297,7 +283,7 @@ impl Locked<'_> {
         (record.seq, record.run) = (Some(seq), self.store.run.clone());
         let begins = matches!(&record.entry, Entry::Started { plan, .. } if !plan.is_empty());
         let (path, line) = (self.store.journal_path(), record.render());
-        files::append_line(&path, &line, Durability::Fast)?;
+        self.disk().append_line(&path, &line, Durability::Fast)?;
         if let Some(backup) = self.store.backup() {
             backup.follow(&path, &line, begins);
         }
@@ -313,14 +299,15 @@ impl Locked<'_> {
         let backup = store.backup();
         if store.ledger()?.standing() == LoopStanding::Completed {
             let copies = backup.as_ref().map(Backup::segments).unwrap_or_default();
-            let number = segments::next_number(&store.dir, &copies);
+            let number = segments::next_number(self.disk(), &store.dir, &copies);
             failpoint::reached("before the segment");
-            std::fs::rename(&path, segments::path(&store.dir, number))
+            self.disk()
+                .rename(&path, &segments::path(&store.dir, number))
                 .map_err(|error| FileError::new("rename", &path, error))?;
             failpoint::reached("after the segment");
         }
         // Also what a process has left that was killed right there.
-        if let Some(backup) = backup.filter(|_| !path.exists()) {
+        if let Some(backup) = backup.filter(|_| !self.disk().exists(&path)) {
             backup.retire(&store.dir);
             failpoint::reached("after the copy of the segment");
         }
@@ -329,10 +316,10 @@ impl Locked<'_> {
 
     /// Lets go of what is no longer needed of the journals of loops that ended before
     /// a moment, and tells of how many.
-    pub fn thin_segments(&self, moment: &str) -> Result<usize, StoreError> {
+    pub fn thin_segments(&self, moment: &Moment) -> Result<usize, StoreError> {
         let mut count = 0;
-        for path in segments::segments(&self.store.dir) {
-            let text = files::read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
+        for path in segments::segments(self.disk(), &self.store.dir) {
+            let text = self.disk().read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
             if let Some(thin) = retention::thinned(&text, moment) {
                 self.store.replace(&path, &thin)?;
                 count += 1;
@@ -349,12 +336,16 @@ impl Locked<'_> {
     pub fn bring_back(&self) -> Result<bool, StoreError> {
         let path = self.store.journal_path();
         let backup = self.store.backup().map_or(0, |backup| backup.length());
-        let known = self.store.records.lock().expect("no reader panics").is_whole(&path, backup);
+        let known = self.store.records.lock().expect("no reader panics").is_whole(
+            self.disk(),
+            &path,
+            backup,
+        );
         if known && self.store.has_state() {
             // To compare every byte costs more the longer the story is.
             return Ok(false);
         }
-        let journal = files::read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
+        let journal = self.disk().read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
         let whole = self.store.backup().and_then(|backup| backup.missing_from(&journal));
         if let (Some(whole), Some(backup)) = (&whole, self.store.backup()) {
             backup.bring_segments_back(&self.store.dir)?;
@@ -367,16 +358,15 @@ impl Locked<'_> {
         let records = self.store.read_journal()?;
         match journal::last_state_change(&records) {
             StateChange::Write(object) => {
-                files::write(&self.store.state_path(), &state::render_object(object))?;
+                self.disk().write(&self.store.state_path(), &state::render_object(object))?;
                 Ok(true)
             }
             StateChange::Keep | StateChange::Delete => Ok(whole.is_some()),
         }
     }
-}
 
-/// A record of this moment.
-fn new_record(attempt: Option<&AttemptId>, entry: Entry) -> Record {
-    let at = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-    Record { id: attempt.cloned(), ..Record::new(at, entry) }
+    /// A record of this moment.
+    fn new_record(&self, attempt: Option<&AttemptId>, entry: Entry) -> Record {
+        Record { id: attempt.cloned(), ..Record::new(self.store.world.clock.now(), entry) }
+    }
 }

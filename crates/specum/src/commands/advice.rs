@@ -5,6 +5,7 @@ use super::{Answered, print};
 use crate::exit::Exit;
 use crate::report::sanitize;
 use specum_engine::ops::Advice;
+use specum_engine::ports::World;
 
 const EXAMPLE: &str = "
 Such as:
@@ -14,10 +15,10 @@ Such as:
 ";
 
 /// Tells somebody who typed nothing but `specum` what it is and what is next.
-pub(super) fn run() -> Answered {
+pub(super) fn run(world: &World) -> Answered {
     print("specum runs a written plan to its end: it hands the tasks of a specs/<name>/tasks.md")?;
     print("to a coding agent, checks each result itself, ticks, commits, and goes on.\n")?;
-    print(text(&Advice::here()))?;
+    print(text(&Advice::here(world)))?;
     print("\nAll commands: specum --help. What is missing: specum doctor.")?;
     Ok(Exit::Done)
 }

@@ -13,6 +13,7 @@ use crate::report;
 use specum_engine::attempt::Workspace;
 use specum_engine::git::Git;
 use specum_engine::ops::{self, OpError};
+use specum_engine::ports::World;
 use specum_engine::process;
 use specum_engine::project::Project;
 use specum_engine::runner::{self, Options};
@@ -91,7 +92,7 @@ fn prepare(root: &Path) -> Result<Workspace, OpError> {
     let git = Git::init(root)?;
     git.configure_identity("specum demo", "demo@specum.invalid")?;
     git.commit(&["specs/demo/tasks.md".into()], "plan: a small café")?;
-    let project = Project::at(root.to_owned());
+    let project = Project::at(&World::real(), root.to_owned());
     let spec = project.spec("demo")?;
     Ok(Workspace::new(&project, spec)?)
 }
@@ -110,7 +111,7 @@ fn work(workspace: &mut Workspace) -> Result<Outcome, OpError> {
         accept_git_changes: false,
         keep_days: None,
     };
-    workspace.store.write_as(runner::run_id());
+    workspace.store.write_as(runner::run_id(workspace.world()));
     let outlet = report::to_stdout(false, &workspace.store)?;
     let outcome = runner::run(workspace, &options, &outlet)?;
     outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);

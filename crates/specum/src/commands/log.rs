@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use specum_core::event::{Event, Numbering};
 use specum_core::journal::{Entry, Record};
+use specum_core::moment::Moment;
 use specum_core::summary::Summary;
 
 use super::{Answered, Failure, print, print_report};
@@ -158,7 +159,7 @@ fn show_record(record: &Record) -> Result<(), Failure> {
 
 fn end(args: &Args, log: &Log, summary: &Summary) -> Result<(), Failure> {
     if args.json {
-        let at = summary.until.as_deref().unwrap_or_default();
+        let at = summary.until.as_ref().map_or("", Moment::as_str);
         return print(json::summary_line(at, &log.spec.name, summary).trim_end());
     }
     print_report(format!(

@@ -4,6 +4,7 @@ use super::{Answered, Failure, print, print_json};
 use crate::exit::Exit;
 use specum_engine::attempt::Workspace;
 use specum_engine::ops::{self, Caller, DueTask, DueWork, LoopFile};
+use specum_engine::ports::World;
 use specum_engine::session;
 
 /// Open the next task, or group of tasks, and print a brief for each executor
@@ -32,7 +33,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
         next if args.json => return print_json(next, exit),
         DueWork::Verdict { .. } => print(next.for_coordinator())?,
         next if !args.brief && session::current().is_some() => show_calls(next)?,
-        next => show(next)?,
+        next => show(caller.world, next)?,
     }
     Ok(exit)
 }
@@ -53,7 +54,7 @@ fn exit(next: &DueWork) -> Exit {
 /// Opens what is due and prints it, behind what another verb has said.
 pub(super) fn show_what_is_due(workspace: &Workspace) -> Answered {
     let next = ops::open(workspace)?;
-    show(&next)?;
+    show(workspace.world(), &next)?;
     Ok(exit(&next))
 }
 
@@ -69,11 +70,11 @@ fn show_calls(next: &DueWork) -> Result<(), Failure> {
 }
 
 /// Prints what is due, for people and models.
-fn show(next: &DueWork) -> Result<(), Failure> {
+fn show(world: &World, next: &DueWork) -> Result<(), Failure> {
     match next {
         DueWork::Task { tasks } | DueWork::Verify { tasks } | DueWork::Parallel { tasks } => {
             match session::host().is_some_and(Host::works_itself) {
-                true => show_one(tasks),
+                true => show_one(world, tasks),
                 false => show_all(tasks),
             }
         }
@@ -104,12 +105,12 @@ fn show_all(tasks: &[DueTask]) -> Result<(), Failure> {
 
 /// Prints the brief of one task: a model that works itself does them in turn,
 /// also where a group was opened for several.
-fn show_one(tasks: &[DueTask]) -> Result<(), Failure> {
+fn show_one(world: &World, tasks: &[DueTask]) -> Result<(), Failure> {
     let Some(task) = tasks.iter().find(|task| !task.reported) else { return Ok(()) };
     let DueTask { id, attempt, brief, signal, .. } = task;
     print(format!("\nDue: task {id} (attempt {attempt})\n"))?;
     print(brief.trim_end())?;
-    let how = match session::judged_by_hooks() {
+    let how = match session::judged_by_hooks(world) {
         Some(_) => format!(
             "When done, end your turn with {signal} on a line of its own: specum judges it then, \
              ticks and commits."

@@ -162,7 +162,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
     workspace.store.survive_power_cuts();
-    workspace.store.write_as(runner::run_id());
+    workspace.store.write_as(runner::run_id(caller.world));
     let outlet = report::to_stdout(args.json, &workspace.store).map_err(OpError::from)?;
     work(&workspace, &options, &outlet, caller).map_err(|failure| match args.json {
         // By the way of all the others: no reader holds up the end of a run.
@@ -369,7 +369,7 @@ fn refuse_an_agent_that_raises_caps(
     let state = workspace.store.read_state().and_then(Result::ok);
     let raises = state.is_some_and(|state| options.start.raises_a_cap(&state));
     match raises && person::is_an_agents_shell() {
-        true => Ok(person::require("run", person::Door::Here)?),
+        true => Ok(person::require(workspace.world(), "run", person::Door::Here)?),
         false => Ok(()),
     }
 }

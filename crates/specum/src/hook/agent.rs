@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use specum_core::attempt::{Attempt, Ledger};
 use specum_core::brief::BriefMarker;
-use specum_core::hook::{HookOutput, Input};
+use specum_core::hook::HookOutput;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
@@ -19,11 +19,11 @@ use specum_core::prompt;
 use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
-use super::{Lookup, log, lookup};
+use super::{HookCall, Lookup, log, lookup};
 use specum_engine::attempt::{AttemptError, By, Judgement, NextWork, Workspace};
-use specum_engine::files;
 use specum_engine::ops::OpError;
 use specum_engine::owner;
+use specum_engine::ports::World;
 use specum_engine::project::{Project, Spec};
 use specum_engine::session::Note;
 
@@ -47,7 +47,7 @@ fn role_of(agent_type: &str) -> Option<Role> {
     }
 }
 
-pub(super) fn is_agent_call(input: &Input) -> bool {
+pub(super) fn is_agent_call(input: &HookCall<'_>) -> bool {
     // A sub-agent that calls another one is no coordinator.
     matches!(input.tool_name.as_deref(), Some("Agent" | "Task")) && input.agent_type.is_none()
 }
@@ -65,7 +65,7 @@ pub(super) fn opened(project: &Project, spec: Spec) -> Option<Workspace> {
 }
 
 /// `pre-tool-use`: opens the attempt that a call asks for.
-pub(super) fn before_call(input: &Input) -> Option<String> {
+pub(super) fn before_call(input: &HookCall<'_>) -> Option<String> {
     if input.tool_name.as_deref() == Some("SendMessage") {
         return refuse_message(input);
     }
@@ -172,7 +172,7 @@ impl<E: Into<OpError>> From<E> for Denial {
     }
 }
 
-fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, Denial> {
+fn delegate(workspace: &Workspace, input: &HookCall<'_>, asked: &str) -> Result<Value, Denial> {
     refuse_others(workspace, input)?;
     let session = input.session_id.as_deref().unwrap_or_default();
     // A verdict that was cut off comes first. The judge of a killed host may be
@@ -214,7 +214,7 @@ fn delegate(workspace: &Workspace, input: &Input, asked: &str) -> Result<Value, 
 /// of any of those who got it.
 fn refuse_after_too_many(
     workspace: &Workspace,
-    input: &Input,
+    input: &HookCall<'_>,
     opened: &Attempt,
 ) -> Result<(), Denial> {
     let ledger = workspace.store.ledger()?;
@@ -237,7 +237,7 @@ fn refuse_after_too_many(
 /// it from then on: otherwise its results would not be judged.
 fn record_call(
     workspace: &Workspace,
-    input: &Input,
+    input: &HookCall<'_>,
     opened: &Attempt,
     entry: Entry,
 ) -> Result<(), Denial> {
@@ -256,9 +256,9 @@ fn record_call(
     let view = locked.read()?;
     // A session that was resumed has another process, and one that nobody can
     // see is alive as long as it acts.
-    let me = input.session_id.as_deref().map(owner::session);
+    let me = input.session_id.as_deref().map(|id| owner::session(input.world, id));
     let is_known = |state: &State, me: &Owner| {
-        state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(known, me))
+        state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(input.world, known, me))
     };
     match (&view.state, me) {
         (Some(state), Some(owner)) if !is_known(state, &owner) => {
@@ -272,7 +272,7 @@ fn record_call(
 
 /// Whether the asking session holds the spec already; an error if somebody else
 /// does.
-fn refuse_others(workspace: &Workspace, input: &Input) -> Result<bool, Denial> {
+fn refuse_others(workspace: &Workspace, input: &HookCall<'_>) -> Result<bool, Denial> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let asker = Asker::session_or_person(input.session_id.as_deref());
     match owner::holder(&workspace.store, state.as_ref(), asker) {
@@ -334,14 +334,14 @@ fn requested<'a>(
 
 /// A message to an executor that has its verdict: what it changed from then on
 /// would be nobody's.
-fn refuse_message(input: &Input) -> Option<String> {
+fn refuse_message(input: &HookCall<'_>) -> Option<String> {
     let to = input.tool_input["to"].as_str()?;
     let Lookup::Loop(project, spec) = lookup(input) else { return None };
     let workspace = opened(&project, spec)?;
     let ledger = workspace.store.ledger().ok()?;
     let transcript = Path::new(input.transcript_path.as_deref()?).with_extension("");
     let meta = transcript.join("subagents").join(format!("agent-{to}.meta.json"));
-    let delegation = called_by(&meta, &ledger)?;
+    let delegation = called_by(input.world, &meta, &ledger)?;
     ledger.has_verdict(&delegation.id).then(|| {
         let why = format!(
             "Task {} has its verdict, and its executor is not called again. Call the Agent tool \
@@ -353,7 +353,7 @@ fn refuse_message(input: &Input) -> Option<String> {
 }
 
 /// `subagent-stop`: judges what an executor has done.
-pub(super) fn end_of_agent(input: &Input) -> Option<String> {
+pub(super) fn end_of_agent(input: &HookCall<'_>) -> Option<String> {
     role_of(input.agent_type.as_deref()?)?;
     let Lookup::Loop(project, spec) = lookup(input) else { return None };
     let workspace = opened(&project, spec)?;
@@ -392,10 +392,10 @@ fn note_late_work(workspace: &Workspace, delegation: &Attempt) {
 
 /// The attempt a sub-agent was called for: by the id of the call, which the
 /// host keeps beside the transcript, or by the marker in the brief.
-fn delegation_of(input: &Input, spec: &Spec, ledger: &Ledger) -> Option<Attempt> {
+fn delegation_of(input: &HookCall<'_>, spec: &Spec, ledger: &Ledger) -> Option<Attempt> {
     let transcript = PathBuf::from(input.agent_transcript_path.as_deref()?);
-    called_by(&transcript.with_extension("meta.json"), ledger).or_else(|| {
-        let text = files::read(&transcript, BRIEF_SEARCH).ok()?;
+    called_by(input.world, &transcript.with_extension("meta.json"), ledger).or_else(|| {
+        let text = input.world.disk.read(&transcript, BRIEF_SEARCH).ok()?;
         let first = line::lines(&text)
             .filter_map(|line| serde_json::from_slice::<Value>(line.text).ok())
             .find(|entry| entry["type"] == "user")?;
@@ -406,8 +406,8 @@ fn delegation_of(input: &Input, spec: &Spec, ledger: &Ledger) -> Option<Attempt>
 }
 
 /// The attempt for which a call was made that the host has kept in this file.
-fn called_by(meta: &Path, ledger: &Ledger) -> Option<Attempt> {
-    let bytes = files::read(meta, 1024 * 1024).ok()?;
+fn called_by(world: &World, meta: &Path, ledger: &Ledger) -> Option<Attempt> {
+    let bytes = world.disk.read(meta, 1024 * 1024).ok()?;
     let meta: Value = serde_json::from_slice(&bytes).ok()?;
     ledger.called(meta["toolUseId"].as_str()?).cloned()
 }

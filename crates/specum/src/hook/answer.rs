@@ -9,13 +9,12 @@
 
 use serde_json::{Value, json};
 use specum_core::attempt::{Attempt, LateWork, Ledger};
-use specum_core::hook::Input;
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine;
 
 use super::agent::{is_agent_call, with_news};
-use super::{Lookup, log, lookup};
+use super::{HookCall, Lookup, log, lookup};
 use specum_engine::attempt::{Workspace, told};
 use specum_engine::ops::{self, OpError};
 use specum_engine::session::Note;
@@ -30,7 +29,7 @@ pub(super) struct Answer {
 }
 
 /// `post-tool-use`.
-pub(super) fn after_call(input: &Input) -> Option<String> {
+pub(super) fn after_call(input: &HookCall<'_>) -> Option<String> {
     if !is_agent_call(input) {
         return None;
     }
@@ -50,7 +49,7 @@ pub(super) fn after_call(input: &Input) -> Option<String> {
 }
 
 /// `post-tool-use-failure`: newer hosts tell so of a sub-agent whose API failed.
-pub(super) fn failed_call(input: &Input) -> Option<String> {
+pub(super) fn failed_call(input: &HookCall<'_>) -> Option<String> {
     if !is_agent_call(input) {
         return None;
     }
@@ -62,7 +61,7 @@ pub(super) fn failed_call(input: &Input) -> Option<String> {
 }
 
 /// The attempt that a call was made for, wherever the session's shell stands.
-pub(super) fn called(input: &Input, tool_use_id: &str) -> Option<(Workspace, Attempt)> {
+pub(super) fn called(input: &HookCall<'_>, tool_use_id: &str) -> Option<(Workspace, Attempt)> {
     let (Lookup::Loop(project, spec) | Lookup::NoLoop(Some((project, spec)))) = lookup(input)
     else {
         return None;
@@ -75,12 +74,12 @@ pub(super) fn called(input: &Input, tool_use_id: &str) -> Option<(Workspace, Att
 
 /// A call that the host has sent into the background. The turn ends here: with
 /// nothing to do, the model could only wait aloud.
-fn launched(input: &Input, delegation: &Attempt) -> String {
+fn launched(input: &HookCall<'_>, delegation: &Attempt) -> String {
     let id = &delegation.key.id;
     let call = input.tool_use_id.clone().unwrap_or_default();
-    if let Some(mut note) = input.session_id.as_deref().and_then(Note::of) {
+    if let Some(mut note) = input.session_id.as_deref().and_then(|id| Note::of(input.world, id)) {
         note.background.push(call);
-        if let Err(error) = note.write() {
+        if let Err(error) = note.write(input.world) {
             log(&error.to_string());
         }
     }
@@ -261,8 +260,7 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
                 let commit = ledger.commit_of(id);
                 let committed = if commit.is_some() { ", committed" } else { "" };
                 let note = if *unverified { ", not checked" } else { "" };
-                let commit = commit.filter(|commit| !commit.is_empty());
-                let short = commit.map_or(", nothing to commit".to_owned(), |commit| {
+                let short = commit.flatten().map_or(", nothing to commit".to_owned(), |commit| {
                     format!(", {}", line::head(commit, 7))
                 });
                 (

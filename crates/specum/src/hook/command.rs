@@ -6,13 +6,12 @@
 
 use std::path::Path;
 
-use specum_core::hook::{HookOutput, Input, split_arguments};
+use specum_core::hook::{HookOutput, split_arguments};
 
-use super::log;
+use super::{HookCall, log};
 use crate::commands;
 use specum_engine::attempt::{AttemptError, Workspace};
 use specum_engine::ops::{noted_spec, settings_problems};
-use specum_engine::process;
 use specum_engine::project::{Project, Spec};
 use specum_engine::session::Pending;
 use specum_engine::store::Store;
@@ -20,7 +19,7 @@ use specum_engine::store::Store;
 /// What a command of ours is called in the host.
 const PREFIX: &str = "ralph-specum:";
 
-pub(super) fn expansion(input: &Input) -> Option<String> {
+pub(super) fn expansion(input: &HookCall<'_>) -> Option<String> {
     let verb = input.command_name.as_deref()?.strip_prefix(PREFIX)?;
     if !commands::is_session_verb(verb) {
         return None;
@@ -57,15 +56,15 @@ fn refuse_early(project: &Project, verb: &str, spec: Option<Spec>) -> Result<(),
     }
 }
 
-fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
+fn prepare(input: &HookCall<'_>, verb: &str, typed: &str) -> Result<(), String> {
     let arguments = split_arguments(typed)
         .ok_or_else(|| format!("/{PREFIX}{verb}: a quote is not closed in: {typed}"))?;
     let spec = commands::named_spec(verb, &arguments)?;
     let home = std::env::var_os("HOME");
-    let project = Project::find(Path::new(&input.cwd), home.as_deref().map(Path::new))
+    let project = Project::find(input.world, Path::new(&input.cwd), home.as_deref().map(Path::new))
         .ok_or("no specs in this folder or above; a plan is a file specs/<name>/tasks.md")?;
     let of_session = || {
-        let noted = noted_spec(input.session_id.as_deref()?)?;
+        let noted = noted_spec(input.world, input.session_id.as_deref()?)?;
         Store::of(&noted.1).has_state().then_some(noted)
     };
     let (project, noted) = match spec.is_none().then(of_session).flatten() {
@@ -83,9 +82,13 @@ fn prepare(input: &Input, verb: &str, typed: &str) -> Result<(), String> {
     let Some(session_id) = input.session_id.clone().filter(|_| verb != "help") else {
         return Ok(());
     };
-    let pending =
-        Pending { session_id, verb: verb.to_owned(), arguments, process: process::host() };
-    if let Err(error) = pending.keep() {
+    let pending = Pending {
+        session_id,
+        verb: verb.to_owned(),
+        arguments,
+        process: input.world.launcher.host(),
+    };
+    if let Err(error) = pending.keep(input.world) {
         // The command would run without its arguments, which is worse than not
         // at all.
         log(&error.to_string());

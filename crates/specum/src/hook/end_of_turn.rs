@@ -19,7 +19,7 @@ use specum_core::owner::Asker;
 use specum_core::stop::Stake;
 use specum_core::verify::Role;
 
-use super::{answer, decided, is_ours, log, stake};
+use super::{HookCall, answer, decided, is_ours, log, stake};
 use specum_engine::attempt::{By, Workspace};
 use specum_engine::ops::{self, DueWork, OpError};
 use specum_engine::owner;
@@ -35,20 +35,21 @@ const KEPT_RESULT: usize = 64 * 1024;
 /// How much of one piece of news stands in the line that the person sees.
 const MAX_NEWS: usize = 300;
 
-pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<String> {
+pub(super) fn stop(input: &HookCall<'_>, project: &Project, spec: &Spec) -> Option<String> {
     // A check that runs when the host ends us must not run on.
     process::clean_up_when_interrupted();
     let session = input.session_id.as_deref().unwrap_or_default();
-    let note = Note::of(session).unwrap_or_default();
+    let note = Note::of(input.world, session).unwrap_or_default();
     let heard = input.last_message.as_ref().map_or(0, String::len);
-    let input = &Input { last_message: last_words(input, &note), ..input.clone() };
+    let said = Input { last_message: last_words(input, &note), ..input.input.clone() };
+    let input = &HookCall { world: input.world, input: &said };
     let store = Store::of(spec);
     let state = store.read_state()?.ok();
     if note.spec == spec.dir
         && let Some(other) = owner::holder(&store, state.as_ref(), Asker::Session(session)).other()
     {
         let text = format!("specum: {} works on {} now", other.description(), spec.name);
-        return leave(note, text);
+        return leave(input, note, text);
     }
     let has_asked = match stake(input, spec, &store, state.as_ref()) {
         // In a loop that another program began, whoever is there works on it.
@@ -83,47 +84,49 @@ pub(super) fn stop(input: &Input, project: &Project, spec: &Spec) -> Option<Stri
         output => output,
     };
     if let HookOutput::Block { reason, .. } = &output {
-        remember_block(session, reason, heard);
+        remember_block(input, session, reason, heard);
     }
     Some(output.render())
 }
 
 /// What a session hears whose loop was cancelled under its hands.
-pub(super) fn cancelled(input: &Input, spec: &Spec) -> Option<String> {
-    let note = Note::of(input.session_id.as_deref()?).filter(|note| note.spec == spec.dir)?;
+pub(super) fn cancelled(input: &HookCall<'_>, spec: &Spec) -> Option<String> {
+    let note =
+        Note::of(input.world, input.session_id.as_deref()?).filter(|note| note.spec == spec.dir)?;
     let ledger = Store::of(spec).ledger().ok()?;
     if ledger.standing() != LoopStanding::Cancelled {
         return None;
     }
-    leave(note, format!("specum: the loop of {} was cancelled; its plan stays as it is", spec.name))
+    let text = format!("specum: the loop of {} was cancelled; its plan stays as it is", spec.name);
+    leave(input, note, text)
 }
 
 /// Tells the person once that the session has nothing to do with the spec any more.
-fn leave(note: Note, text: String) -> Option<String> {
-    write(&Note { spec: Default::default(), ..note });
+fn leave(input: &HookCall<'_>, note: Note, text: String) -> Option<String> {
+    write(input, &Note { spec: Default::default(), ..note });
     Some(HookOutput::Tell(text).render())
 }
 
-fn write(note: &Note) {
+fn write(input: &HookCall<'_>, note: &Note) {
     if note.session_id.is_empty() {
         return;
     }
-    if let Err(error) = note.write() {
+    if let Err(error) = note.write(input.world) {
         log(&error.to_string());
     }
 }
 
 /// Remembers what the model was sent back with. The note is read again: a check
 /// may have run for minutes, and the person may have typed meanwhile.
-fn remember_block(session: &str, reason: &str, heard: usize) {
-    if let Some(note) = Note::of(session) {
-        write(&Note { sent_back: Some(reason.to_owned()), heard, ..note });
+fn remember_block(input: &HookCall<'_>, session: &str, reason: &str, heard: usize) {
+    if let Some(note) = Note::of(input.world, session) {
+        write(input, &Note { sent_back: Some(reason.to_owned()), heard, ..note });
     }
 }
 
 /// The model's last message. Gemini CLI tells everything that was said in the
 /// turn, so what an earlier stop has heard is left out.
-fn last_words(input: &Input, note: &Note) -> Option<String> {
+fn last_words(input: &HookCall<'_>, note: &Note) -> Option<String> {
     let said = input.last_message.as_deref()?;
     let new = match input.host {
         Host::Gemini if said != NO_WORDS => said.get(note.heard..),
@@ -134,7 +137,7 @@ fn last_words(input: &Input, note: &Note) -> Option<String> {
 
 /// Whether a person has interrupted the model. Gemini CLI calls the hook then as
 /// at every other end, but no new word has come.
-fn is_interrupted(input: &Input, note: &Note) -> bool {
+fn is_interrupted(input: &HookCall<'_>, note: &Note) -> bool {
     let says_nothing = |said: &str| said == NO_WORDS || said.is_empty();
     input.host == Host::Gemini
         && (note.interrupted || input.last_message.as_deref().is_some_and(says_nothing))
@@ -142,10 +145,10 @@ fn is_interrupted(input: &Input, note: &Note) -> bool {
 
 /// A person has interrupted the model: their word is next. Until it comes nothing
 /// is judged and nobody is sent back; the host itself may ask the model once more.
-fn let_go(note: Note, input: &Input, spec: &Spec) -> Option<String> {
+fn let_go(note: Note, input: &HookCall<'_>, spec: &Spec) -> Option<String> {
     let is_told = note.interrupted;
-    let turn = Some(Turn::now(input.turn_id.clone().unwrap_or_default(), true));
-    write(&Note { turn, interrupted: true, ..note });
+    let turn = Some(Turn::now(input.world, input.turn_id.clone().unwrap_or_default(), true));
+    write(input, &Note { turn, interrupted: true, ..note });
     let text = format!("specum: interrupted; \"Work on the spec {}\" goes on", spec.name);
     (!is_told).then(|| HookOutput::Tell(text).render())
 }
@@ -160,7 +163,11 @@ struct TurnJudgement {
 }
 
 /// Judges what was handed in, and opens what is next.
-fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<TurnJudgement, OpError> {
+fn judge(
+    mut workspace: Workspace,
+    input: &HookCall<'_>,
+    session: &str,
+) -> Result<TurnJudgement, OpError> {
     workspace.scope.max_parallel = 1;
     if let Ok(git) = &workspace.git {
         // The command that began the loop may not have been able to.
@@ -208,13 +215,13 @@ fn judge(mut workspace: Workspace, input: &Input, session: &str) -> Result<TurnJ
 }
 
 /// Makes the session the owner of the spec, with what only a hook can tell.
-fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), OpError> {
-    let me = owner::session(session);
+fn hold(workspace: &Workspace, input: &HookCall<'_>, session: &str) -> Result<(), OpError> {
+    let me = owner::session(input.world, session);
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
     if let Some(state) = &view.state
         && is_ours(&workspace.store, Some(state))
-        && !state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(known, &me))
+        && !state.owner.as_ref().is_some_and(|known| owner::is_up_to_date(input.world, known, &me))
     {
         let step = machine::step(state, &view.file(), Event::Hold(me));
         locked.write_step(Entry::Held { session: session.to_owned() }, &step)?;
@@ -228,7 +235,7 @@ fn hold(workspace: &Workspace, input: &Input, session: &str) -> Result<(), OpErr
 
 /// The attempt whose result the model's last words are, if they say so: the first
 /// one of the plan that is open and for which nothing was handed in.
-fn hands_in(store: &Store, input: &Input) -> Option<Attempt> {
+fn hands_in(store: &Store, input: &HookCall<'_>) -> Option<Attempt> {
     let said = input.last_message.as_deref()?;
     let ledger = store.ledger().ok()?;
     let view = store.read().ok()?;

@@ -6,19 +6,18 @@
 //! ours is where the coordinator hears the verdict.
 
 use serde_json::json;
-use specum_core::hook::{Host, Input, split_arguments};
+use specum_core::hook::{Host, split_arguments};
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::owner::{Asker, Holder};
 
 use super::agent::with_news;
 use super::answer::{called, ended};
-use super::log;
+use super::{HookCall, log};
 use crate::commands;
 use specum_engine::attempt::Workspace;
 use specum_engine::ops::noted_spec;
 use specum_engine::owner;
-use specum_engine::process;
 use specum_engine::session::{self, Note, Turn};
 use specum_engine::store::StoreError;
 
@@ -32,7 +31,7 @@ const OF_GEMINI_ITSELF: &str = "[System: ";
 /// The slash commands that ask for work.
 const ASKING: [&str; 2] = ["/ralph-specum:implement", "/ralph-specum:resume"];
 
-pub(super) fn submit(input: &Input) -> Option<String> {
+pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
     let prompt = input.prompt.as_deref()?.trim();
     if let Some(answer) = notified_of(prompt).and_then(|call| notification(input, prompt, call)) {
         return Some(answer);
@@ -42,20 +41,20 @@ pub(super) fn submit(input: &Input) -> Option<String> {
     if input.agent_id.is_some() {
         return None;
     }
-    keep_typed_verb(session, prompt);
-    let note = match Note::of(session) {
+    keep_typed_verb(input, session, prompt);
+    let note = match Note::of(input.world, session) {
         Some(note) => note,
         // Its commands have to know that hooks are called here.
         None if input.host.works_itself() => {
-            super::project_of(&input.cwd)?;
+            super::project_of(input.world, &input.cwd)?;
             Note { session_id: session.to_owned(), ..Note::default() }
         }
         None => return None,
     };
-    let note = if input.host.works_itself() { at_home(note, input.host) } else { note };
+    let note = if input.host.works_itself() { at_home(input, note) } else { note };
     if input.host == Host::Gemini && prompt.starts_with(OF_GEMINI_ITSELF) {
         // The model's next words are all that the next stop hears.
-        remember(&Note { heard: 0, ..note });
+        remember(input, &Note { heard: 0, ..note });
         return None;
     }
     if note.sent_back.as_deref().is_some_and(|ours| ours.trim() == prompt) {
@@ -65,7 +64,7 @@ pub(super) fn submit(input: &Input) -> Option<String> {
         // Of something else in the background: the turn is whose it was.
         let was_a_persons = note.turn.as_ref().is_some_and(|turn| turn.is_a_persons);
         let id = input.turn_id.clone().unwrap_or_default();
-        remember(&Note { turn: Some(Turn::now(id, was_a_persons)), ..note });
+        remember(input, &Note { turn: Some(Turn::now(input.world, id, was_a_persons)), ..note });
         return None;
     }
     let asks = ASKING.iter().any(|command| {
@@ -80,24 +79,24 @@ pub(super) fn submit(input: &Input) -> Option<String> {
     // The host tells nobody that a person has broken a call off; but whoever
     // opens a turn has no call under way, except in the background.
     if input.turn_id.is_some()
-        && let Some((project, spec)) = noted_spec(session)
+        && let Some((project, spec)) = noted_spec(input.world, session)
         && let Some(workspace) = super::agent::opened(&project, spec)
         && holds(&workspace, session)
         && let Err(error) = break_off_calls(&workspace, &note)
     {
         log(&error.to_string());
     }
-    let turn = Some(Turn::now(id, !asks));
-    remember(&Note { turn, sent_back: None, interrupted: false, heard: 0, ..note });
+    let turn = Some(Turn::now(input.world, id, !asks));
+    remember(input, &Note { turn, sent_back: None, interrupted: false, heard: 0, ..note });
     None
 }
 
 /// A note that knows the host's process, which commands in a sandbox cannot see.
-fn at_home(note: Note, host: Host) -> Note {
-    let Some(process) = process::host() else { return note };
+fn at_home(input: &HookCall<'_>, note: Note) -> Note {
+    let Some(process) = input.world.launcher.host() else { return note };
     // Gemini CLI tells its commands no session; they find it by that process.
-    if host == Host::Gemini
-        && let Err(error) = session::keep_session_of(&process, &note.session_id)
+    if input.host == Host::Gemini
+        && let Err(error) = session::keep_session_of(input.world, &process, &note.session_id)
     {
         log(&error.to_string());
     }
@@ -111,8 +110,8 @@ fn holds(workspace: &Workspace, session: &str) -> bool {
     owner::holder(&workspace.store, state.as_ref(), asker) == Holder::Me
 }
 
-fn remember(note: &Note) {
-    if let Err(error) = note.write() {
+fn remember(input: &HookCall<'_>, note: &Note) {
+    if let Err(error) = note.write(input.world) {
         log(&error.to_string());
     }
 }
@@ -142,16 +141,16 @@ fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
 }
 
 /// A call in the background has ended.
-fn notification(input: &Input, prompt: &str, call: &str) -> Option<String> {
+fn notification(input: &HookCall<'_>, prompt: &str, call: &str) -> Option<String> {
     let (workspace, delegation) = called(input, call)?;
     let said = between(prompt, "<result>", "</result>");
     let said = said.or_else(|| between(prompt, "<summary>", "</summary>")).unwrap_or("nothing");
     let answer = ended(&workspace, &delegation, line::head(said, 300));
-    if let Some(mut note) = input.session_id.as_deref().and_then(Note::of) {
+    if let Some(mut note) = input.session_id.as_deref().and_then(|id| Note::of(input.world, id)) {
         note.background.retain(|launched| launched != call);
         let id = input.turn_id.clone().unwrap_or_default();
-        note.turn = Some(Turn::now(id, false));
-        remember(&note);
+        note.turn = Some(Turn::now(input.world, id, false));
+        remember(input, &note);
     }
     let output = json!({"hookEventName": "UserPromptSubmit", "additionalContext": answer.text});
     Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
@@ -166,7 +165,7 @@ fn is_nested(session: &str) -> bool {
 
 /// A whole message that is a person's verb, such as `specum tick 1.2`, is that
 /// person's word: the command it leads to finds it here.
-fn keep_typed_verb(session: &str, prompt: &str) {
+fn keep_typed_verb(input: &HookCall<'_>, session: &str, prompt: &str) {
     let words = split_arguments(prompt).unwrap_or_default();
     let typed = match words.split_first() {
         Some((program, words)) if program == "specum" => words,
@@ -176,9 +175,9 @@ fn keep_typed_verb(session: &str, prompt: &str) {
         !is_nested(session) && typed.first().is_some_and(|verb| commands::is_persons_verb(verb));
     // The next message takes the word back.
     let kept = if is_persons {
-        session::keep_typed(session, typed)
+        session::keep_typed(input.world, session, typed)
     } else {
-        session::forget_typed(session)
+        session::forget_typed(input.world, session)
     };
     if let Err(error) = kept {
         log(&error.to_string());

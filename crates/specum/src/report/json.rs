@@ -82,6 +82,10 @@ impl<W: Write> Reporter for Json<W> {
         }
     }
 
+    fn holds_back(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
     fn left_out(&mut self, stamp: Stamp<'_>, count: u64) {
         self.line(stamp, &missing(count));
     }

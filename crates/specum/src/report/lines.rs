@@ -30,7 +30,7 @@ pub struct Stamp<'a> {
 impl<'a> Stamp<'a> {
     /// Where the lines of an event come from.
     pub fn of(event: &'a Event) -> Stamp<'a> {
-        Stamp { at: &event.at, seq: event.seq, run: event.run.as_ref() }
+        Stamp { at: event.at.as_str(), seq: event.seq, run: event.run.as_ref() }
     }
 }
 
@@ -118,7 +118,7 @@ pub enum Line {
         /// From 1.
         attempt: u64,
         /// The class of the failure: `verify`, `no-signal`, `contradiction`,
-        /// `checkmark`, `uncommitted` or what went wrong with the agent.
+        /// `uncommitted` or what went wrong with the agent.
         class: String,
         /// Every reason.
         reasons: Vec<String>,
@@ -297,7 +297,7 @@ impl Lines {
             Entry::Committed { commit, .. } => {
                 let mut line = self.attempts.remove(id)?.passed?;
                 if let Line::Passed { commit: made, .. } = &mut line {
-                    *made = (!commit.is_empty()).then(|| commit.clone());
+                    made.clone_from(commit);
                 }
                 line
             }
@@ -383,7 +383,7 @@ impl Lines {
                 lines.push(Line::Failed {
                     task: task.clone(),
                     attempt: *attempt,
-                    class: class.clone(),
+                    class: class.as_ref().map_or_else(String::new, ToString::to_string),
                     reasons: reasons.clone(),
                     millis: *millis,
                     usage,

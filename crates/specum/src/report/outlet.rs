@@ -341,7 +341,8 @@ impl Writer<'_> {
                         *sign = next;
                     }
                     self.reporter.line(stamp, &line);
-                    if began.elapsed() >= SLOW {
+                    // A look at the clock takes as long as a short line.
+                    if !self.reporter.holds_back() && began.elapsed() >= SLOW {
                         began = Instant::now();
                         self.shared.lock().written = began;
                     }
@@ -356,6 +357,7 @@ mod tests {
     use std::sync::mpsc::{self, Receiver, Sender};
 
     use specum_core::event::RunId;
+    use specum_engine::ports::World;
     use specum_engine::project::Spec;
     use tempfile::TempDir;
 
@@ -409,7 +411,8 @@ mod tests {
         fn begin() -> Run {
             let place = tempfile::tempdir().unwrap();
             let dir = place.path().canonicalize().unwrap();
-            let spec = Spec { name: "a".into(), dir: dir.clone(), shown: "a".into(), root: dir };
+            let (name, shown, world) = ("a".into(), "a".into(), World::real());
+            let spec = Spec { name, dir: dir.clone(), shown, root: dir, world };
             let mut store = Store::of(&spec);
             record(&store, Entry::Warning { text: "of an earlier run".into() });
             store.write_as(RunId::new(1, 1, 1));

@@ -9,7 +9,7 @@ mod table;
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use specum_core::moment::Moment;
 use specum_core::prompt;
 use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
 
@@ -298,7 +298,7 @@ fn row(label: &str, text: &str, tone: Tone, layout: Layout) -> Vec<String> {
 
 fn time(summary: &Summary) -> String {
     let worked = format!("{} of work", numbers::millis(summary.millis));
-    let moment = |at: &Option<String>| at.as_deref()?.parse::<Timestamp>().ok();
+    let moment = |at: &Option<Moment>| at.as_ref()?.time();
     match (moment(&summary.since), moment(&summary.until)) {
         (Some(since), Some(until)) => {
             let whole = Duration::try_from(until.duration_since(since)).unwrap_or_default();

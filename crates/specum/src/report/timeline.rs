@@ -1,10 +1,10 @@
 //! The story of a spec for a person: a line for each thing that happened.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use specum_core::agent::Sign;
 use specum_core::event::{Event, Kind, Said};
 use specum_core::journal::Entry;
+use specum_core::moment::Moment;
 use specum_core::plan_record::{Change, PlanEdit};
 use specum_core::tasks::TaskKey;
 
@@ -30,11 +30,11 @@ pub(crate) fn line(events: &[Event], layout: Layout) -> Option<String> {
     Some(layout.row(&[time], &Part::new(text, tone), &[]))
 }
 
-fn time(at: &str, layout: Layout) -> String {
+fn time(at: &Moment, layout: Layout) -> String {
     let format = if layout.width < ROOM_FOR_DATE { "%H:%M" } else { "%Y-%m-%d %H:%M:%S" };
-    match at.parse::<Timestamp>() {
-        Ok(moment) => moment.to_zoned(TimeZone::system()).strftime(format).to_string(),
-        Err(_) => fit(&sanitize::one_line(at), 19),
+    match at.time() {
+        Some(moment) => moment.to_zoned(TimeZone::system()).strftime(format).to_string(),
+        None => fit(&sanitize::one_line(at.as_str()), 19),
     }
 }
 
@@ -72,7 +72,9 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
             return Some((text, if *unverified { Tone::Wary } else { Tone::Good }));
         }
         Entry::Failed { task, attempt, reasons, class, millis, .. } => {
-            let class = if class.is_empty() { String::new() } else { format!(", {}", said(class)) };
+            let class = class
+                .as_ref()
+                .map_or_else(String::new, |class| format!(", {}", said(&class.to_string())));
             let (id, took, why) = (id(task), took(*millis), all(reasons));
             return Some((
                 format!("{id} failed (attempt {attempt}{took}{class}): {why}"),
@@ -95,10 +97,10 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::SentBack { task, reasons, .. } => {
             format!("{} sent back: {}", id(task), all(reasons))
         }
-        Entry::Committed { task, commit, .. } if commit.is_empty() => {
+        Entry::Committed { task, commit: None, .. } => {
             format!("{} had nothing to commit", id(task))
         }
-        Entry::Committed { task, commit, .. } => {
+        Entry::Committed { task, commit: Some(commit), .. } => {
             format!("{} committed as {}", id(task), said(&numbers::commit(commit)))
         }
         Entry::Paused { why: None, .. } => "paused".into(),

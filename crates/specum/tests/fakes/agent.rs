@@ -160,16 +160,36 @@ fn chat(count: usize) -> io::Result<()> {
 /// stopped first, so that none of them sees another one end.
 fn cut_power() -> Result<(), Box<dyn std::error::Error>> {
     let home = std::env::var("HOME")?;
-    // Twice: a process may have started another one meanwhile.
-    for _ in 0..2 {
-        send(&neighbours(&home)?, Signal::STOP);
+    // Whoever was seen once belongs to it: while a process becomes another program,
+    // its environment cannot be read, and one that is only stopped would stay for ever.
+    let mut all: Vec<Pid> = Vec::new();
+    let mut looks_without_a_new_one = 0;
+    while looks_without_a_new_one < 2 {
+        let mut new = neighbours(&home)?;
+        new.retain(|pid| !all.contains(pid));
+        looks_without_a_new_one = if new.is_empty() { looks_without_a_new_one + 1 } else { 0 };
+        send(&new, Signal::STOP);
+        all.append(&mut new);
     }
-    let mut all = neighbours(&home)?;
-    // Parents last.
-    all.reverse();
-    send(&all, Signal::KILL);
+    // Whom we descend from last: the system ends an agent together with its run, and
+    // we have all the others to end.
+    let ours = ancestors();
+    let (ours, others): (Vec<Pid>, Vec<Pid>) = all.into_iter().partition(|pid| ours.contains(pid));
+    send(&others, Signal::KILL);
+    send(&ours, Signal::KILL);
     send(&[getpid()], Signal::KILL);
     Ok(())
+}
+
+/// The process that has started us, the one that has started that, and so on.
+fn ancestors() -> Vec<Pid> {
+    let parent = |of: &Pid| {
+        let stat = fs::read_to_string(format!("/proc/{of}/stat")).ok()?;
+        // The name of the program, in parentheses, may have anything in it.
+        let behind = stat.rsplit_once(')')?.1;
+        Pid::from_raw(behind.split_whitespace().nth(1)?.parse().ok()?)
+    };
+    std::iter::successors(Some(getpid()), parent).skip(1).collect()
 }
 
 fn send(to: &[Pid], signal: Signal) {
@@ -192,7 +212,6 @@ fn neighbours(home: &str) -> io::Result<Vec<Pid>> {
         }
     }
     found.retain(|pid| *pid != getpid());
-    found.sort_by_key(|pid| pid.as_raw_nonzero());
     Ok(found)
 }
 

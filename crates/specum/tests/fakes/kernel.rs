@@ -9,13 +9,14 @@ use std::path::Path;
 use specum_core::journal::{Changes, Entry, StateChange};
 use specum_core::machine::{self, Event};
 use specum_core::tasks::{TaskEdit, TaskKey};
+use specum_engine::ports::World;
 use specum_engine::project::Project;
 use specum_engine::store::Store;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [root, what, rest @ ..] = args.as_slice() else { return Err("root and verb".into()) };
-    let project = Project::find(Path::new(root), None).ok_or("no project")?;
+    let project = Project::find(&World::real(), Path::new(root), None).ok_or("no project")?;
     let store = Store::of(&project.current()?.ok_or("no active spec")?);
     if what == "tick" {
         return rest.iter().try_for_each(|id| tick(&store, id));
@@ -45,6 +46,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn tick(store: &Store, id: &str) -> Result<(), Box<dyn std::error::Error>> {
     let task = TaskKey { id: id.to_owned(), title: "t".into() };
     let changes = Changes { tasks: vec![TaskEdit::Tick(task.clone())], ..Changes::default() };
-    let entry = Entry::Committed { task, commit: String::new(), left: Vec::new() };
+    let entry = Entry::Committed { task, commit: None, left: Vec::new() };
     Ok(store.lock()?.write(entry, changes)?)
 }

@@ -6,13 +6,15 @@ mod claude;
 mod codex;
 mod gemini;
 mod opencode;
+/// What holds for all that speak to another API than Claude Code's.
+mod others;
 mod shell;
 
 use serde_json::Value;
-use specum_core::agent::{Report, Sign, Trouble};
+use specum_core::agent::{Report, Sign};
 
 use crate::host::Workplace;
-use crate::other_model::{Answer, OtherModel, Told};
+use crate::other_model::{Answer, Api, OtherModel, Told};
 
 /// Longer than any argument of a program may be.
 fn long_brief() -> String {
@@ -54,36 +56,59 @@ fn assert_one_command(signs: &[Sign], report: &Report, tool: &str) {
     );
 }
 
-/// Asserts that a long brief reaches the model, and its answer us.
-#[track_caller]
-fn assert_arrives_whole(model: &OtherModel, place: &Workplace, named: Option<&str>) {
-    let brief = long_brief();
-
-    let (_, report) = place.work(&brief, named);
-
-    assert_eq!(report.result, "read");
-    assert!(contains(&model.told(), &brief));
+/// An agent that speaks to another API than Claude Code's.
+struct Other {
+    api: Api,
+    /// The model it is told to ask, if it must be told.
+    named: Option<&'static str>,
+    /// What it calls a command of its model's.
+    runs: &'static str,
+    /// A place for it; `None` if this machine has to do without.
+    settle: fn(&OtherModel) -> Option<Workplace>,
 }
 
-/// Asserts what an agent makes of each refusal of its model; `refused` works
-/// against a model that answers so, if the agent is there at all.
-#[track_caller]
-fn assert_told_apart(
-    refusals: &[(u16, Value, &str)],
-    refused: impl Fn(u16, Value) -> Option<Report>,
-) {
-    for (status, body, expected) in refusals {
-        let Some(report) = refused(*status, body.clone()) else { return };
-        assert_eq!(class(&report), *expected, "{status} {body}");
+impl Other {
+    /// A model with this script, and the agent where it can ask it.
+    fn with_model(
+        &self,
+        script: impl Fn(&Told) -> Answer + Send + Sync + 'static,
+    ) -> Option<(OtherModel, Workplace)> {
+        let model = OtherModel::start(self.api, script);
+        let place = (self.settle)(&model)?;
+        Some((model, place))
+    }
+
+    /// The same with a model that answers nothing but this.
+    fn refused(&self, status: u16, body: Value) -> Option<(OtherModel, Workplace)> {
+        self.with_model(move |_| Answer::Refuse(status, body.clone()))
+    }
+
+    /// Asserts what the agent makes of each refusal of its model.
+    #[track_caller]
+    fn assert_told_apart(&self, refusals: &[(u16, Value, &str)]) {
+        for (status, body, expected) in refusals {
+            let Some((_model, place)) = self.refused(*status, body.clone()) else { return };
+            let (_, report) = place.work("hello", self.named);
+            assert_eq!(class(&report), *expected, "{status} {body}");
+        }
+    }
+
+    /// Asserts what is known of a refusal when the agent is ended while it waits to
+    /// ask again.
+    #[track_caller]
+    fn assert_known_when_ended(&self, refusals: &[(u16, &str, &str)]) {
+        for (status, message, expected) in refusals {
+            let body = serde_json::json!({"error": {"message": message}});
+            let Some((model, place)) = self.refused(*status, body) else { return };
+            let at_work = place.start(&place.call("hello", self.named));
+            // It has told of the first refusal before it asks again.
+            model.wait_for(2);
+            assert_eq!(class(&at_work.end().1), *expected, "{status} {message}");
+        }
     }
 }
 
 /// The class of what went wrong.
-fn class(report: &Report) -> &'static str {
-    report.trouble.as_ref().map_or("", Trouble::class)
-}
-
-/// Whether a prompt holds this text.
-fn contains(told: &[Told], text: &str) -> bool {
-    told.iter().any(|told| matches!(told, Told::Text(said) if said.contains(text)))
+fn class(report: &Report) -> String {
+    report.trouble.as_ref().map_or_else(String::new, |trouble| trouble.class().to_string())
 }

@@ -4,18 +4,16 @@
 
 /// Each of them can fail.
 mod invariants;
-#[path = "../campaign/runs.rs"]
-mod runs;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use self::runs::play::play;
-use self::runs::stage::Programs;
-use self::runs::story::Story;
-use self::runs::story::fault::Kind;
-use self::runs::tally::Tally;
+use xtask::campaign::play::play;
+use xtask::campaign::stage::Programs;
+use xtask::campaign::story::Story;
+use xtask::campaign::story::fault::Kind;
+use xtask::campaign::tally::Tally;
 
 /// How many stories each kind of fault has to itself.
 const SEEDS: u64 = 2;

@@ -1,17 +1,13 @@
 //! The loop in the real Claude Code: the plugin's Stop hook keeps one prompt
 //! going until the work is done, and lets go when it is not.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::host::{self, ClaudeRun, Outcome};
 use crate::model::{Model, Reply, Request};
-use crate::world::{SPECUM, World};
-
-fn plugin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum")
-}
+use crate::world::{World, plugin};
 
 /// A repository with `count` tasks, started.
 pub(crate) fn started(count: usize) -> World {
@@ -45,9 +41,8 @@ fn claude(program: &Path, world: &World, model: &Model, prompt: &str) -> Outcome
     let settings = json!({"hooks": {"Stop": [{"hooks": [hook]}]}});
     std::fs::write(&recorder, settings.to_string()).unwrap();
     ClaudeRun::new(program, &model.url(), &world.root, prompt)
-        .plugin_dir(&plugin())
+        .with_specum()
         .args(["--settings", recorder.to_str().unwrap()])
-        .path(Path::new(SPECUM).parent().unwrap())
         .run()
 }
 
@@ -291,7 +286,7 @@ fn the_model_is_told_of_the_active_spec_when_a_session_starts() {
 fn the_plugin_and_its_marketplace_are_valid_in_the_hosts_eyes() {
     for program in host::claudes() {
         let home = tempfile::tempdir().unwrap();
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let repository = crate::world::repository();
         for directory in [plugin(), repository] {
             let output = std::process::Command::new(&*program)
                 .args(["plugin", "validate", "--strict"])

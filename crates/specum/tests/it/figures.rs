@@ -1,22 +1,15 @@
 //! The benchmarks, small and once: `cargo figures` is not to rot, and no
 //! figure stands without its yardstick.
 
-use std::path::Path;
-
 use clap::ValueEnum;
 
-use crate::world::SPECUM;
+use xtask::figures::{Bench, Figures, Group, Scale, plot, row};
 
-#[allow(dead_code, reason = "the benchmark itself uses the rest of it")]
-#[path = "../../benches/figures"]
-mod bench {
-    pub(super) mod measure;
-}
-use bench::measure::{Bench, Figures, Group, Scale, plot, row};
+use crate::world::specum;
 
 #[test]
 fn every_figure_has_its_yardstick_and_every_line_its_points() {
-    let bench = Bench::new(Scale::Quick, Path::new(SPECUM).to_owned());
+    let bench = Bench::new(Scale::Quick, specum());
     let mut figures = Figures::default();
     // A cold build takes minutes.
     for group in Group::value_variants().iter().filter(|group| **group != Group::Build) {

@@ -113,11 +113,7 @@ fn a_spec_to_switch_to_is_named() {
 
 /// A repository with an active spec that nobody has begun.
 fn not_begun(plan: &str) -> World {
-    let world = World::empty();
-    world.write("specs/greeting/tasks.md", plan);
-    world.write("specs/.current-spec", "greeting\n");
-    world.git_init();
-    world
+    World::planned_as("greeting", plan)
 }
 
 #[test]

@@ -1,18 +1,25 @@
 //! The harness itself, on the real Claude Code: what the scripted model says is
 //! done, and what the host does is seen.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::panic::catch_unwind;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::host::process::Running;
 use crate::host::{self, ClaudeRun};
 use crate::model::{Block, Gate, Model, Reply};
+use crate::terminal::{ENTER, Terminal};
 
 #[test]
 fn a_text_reply_becomes_the_result() {
@@ -271,4 +278,39 @@ fn write(path: &Path, text: &str) {
     let directory = path.parent().expect("a file has a directory");
     fs::create_dir_all(directory).expect("a temporary directory is writable");
     fs::write(path, text).expect("a temporary directory is writable");
+}
+
+#[test]
+fn whoever_overstays_is_killed_with_the_whole_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let mut command = Command::new("sh");
+    // The leader ends at once; the one left behind holds its output and the
+    // fifo, which comes to its end when that one dies.
+    command.args(["-c", r#"tail -f /dev/null > "$1" &"#, "sh"]).arg(&fifo);
+    let running = Running::spawn(command, Duration::from_millis(10));
+    let mut held = File::open(&fifo).unwrap();
+    let (died, death) = mpsc::channel();
+    thread::spawn(move || died.send(held.read_to_end(&mut Vec::new())));
+
+    let panic = catch_unwind(|| running.wait()).err().expect("the limit has passed");
+
+    let message = panic.downcast_ref::<String>().expect("a formatted message");
+    assert!(message.starts_with("killed after 10ms, the time limit"), "{message}");
+    let read = death.recv_timeout(Duration::from_secs(60)).expect("nobody is left");
+    assert_eq!(read.unwrap(), 0);
+}
+
+#[test]
+fn a_program_shows_what_it_reads_and_ends() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "printf 'name? '; read name; echo \"hello $name\"; exit 7"]);
+    let mut terminal = Terminal::start(command);
+    terminal.shows("name?");
+    terminal.press("heron");
+    terminal.press(ENTER);
+    terminal.shows("hello heron");
+    assert_eq!(terminal.ended().code(), Some(7));
 }

@@ -1,22 +1,9 @@
 //! Tests on the real binary, in one program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
-/// A hermetic project, and calls of the binary in it.
-mod world;
+use harness::{built, host, model, other_model, terminal, world};
 
-/// A scripted model behind the Messages API.
-mod model;
-
-/// The same for Codex and Gemini CLI.
-mod other_model;
-
-/// A program on a pseudo-terminal.
-mod terminal;
-
-/// The real hosts, installed by the tests themselves.
-mod host;
-
-/// The two above prove themselves.
+/// The harness proves itself.
 mod host_smoke;
 
 /// The plugin in the real Claude Code.

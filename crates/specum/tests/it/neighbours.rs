@@ -1,23 +1,20 @@
 //! What stands beside specum's plugin in the real Claude Code: another plugin of
 //! the same name, the Ralph Loop, another spec, a person's permission rules.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::built;
 use crate::claude_loop::started;
 use crate::host::{self, ClaudeRun};
 use crate::model::{Model, Reply, Request};
-use crate::session::{coordinate, task_of, told};
-use crate::world::{Call, SPECUM, World, call, executable, first_on_path};
+use crate::session::{coordinate, task_of};
+use crate::world::{Call, World, call, executable, first_on_path, plugin};
 
 const NAMESAKE: &str = "ralph-specum@smart-ralph";
 const CURE: &str = "`claude plugin disable ralph-specum@smart-ralph`";
-
-fn our_plugin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum")
-}
 
 /// Claude Code in the world's home, with its permissions in force.
 fn claude(program: &Path, world: &World, args: &[&str]) -> Call {
@@ -28,7 +25,7 @@ fn claude(program: &Path, world: &World, args: &[&str]) -> Call {
         .env("HOME", world.home())
         .env("CLAUDE_CODE_TMPDIR", world.home())
         .env("DISABLE_TELEMETRY", "1")
-        .env("PATH", first_on_path(Path::new(SPECUM).parent().unwrap()))
+        .env("PATH", first_on_path(built()))
         .current_dir(&world.root);
     call(command, b"")
 }
@@ -162,10 +159,8 @@ fn a_spec_that_is_named_is_worked_though_another_one_is_active() {
         });
 
         let prompt = "/ralph-specum:implement demo";
-        let outcome = ClaudeRun::new(&program, &model.url(), &world.root, prompt)
-            .plugin_dir(&our_plugin())
-            .path(Path::new(SPECUM).parent().unwrap())
-            .run();
+        let outcome =
+            ClaudeRun::new(&program, &model.url(), &world.root, prompt).with_specum().run();
 
         assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE");
         assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
@@ -187,7 +182,7 @@ echo '{"decision":"block","reason":"Ralph iteration: go on"}'
 
 /// A model that promises too early, and does as it is told from then on.
 fn hasty(request: &Request) -> Reply {
-    let told = told(request);
+    let told = request.told();
     let finish = |id: &str| {
         let command = format!(
             "specum next --brief && touch done-{id} && echo TASK_COMPLETE | specum finish {id}"
@@ -230,12 +225,11 @@ fn a_false_promise_ends_neither_the_ralph_loop_nor_the_plan() {
         let prompt = "/ralph-specum:implement --driver ralph-loop";
         let outcome = ClaudeRun::new(&program, &model.url(), &world.root, prompt)
             .home(world.home())
-            .plugin_dir(&our_plugin())
+            .with_specum()
             .plugin_dir(&std::fs::canonicalize(world.path(plugin)).unwrap())
-            .path(Path::new(SPECUM).parent().unwrap())
             .run();
 
-        let told: Vec<String> = model.requests().iter().map(told).collect();
+        let told: Vec<String> = model.requests().iter().map(Request::told).collect();
         assert!(told[1].contains("still has open boxes: 1.1, 1.2."), "{told:#?}");
         assert_eq!(
             outcome.result()["result"],
@@ -250,7 +244,7 @@ fn a_false_promise_ends_neither_the_ralph_loop_nor_the_plan() {
 
 /// The settings that a page of the documentation proposes.
 fn proposed_settings() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plugin.md");
+    let page = crate::world::repository().join("docs/plugin.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, behind) = page.split_once("```json\n").expect("the page has such an example");
     behind.split_once("```").unwrap().0.to_owned()
@@ -289,7 +283,7 @@ fn the_proposed_permission_rules_let_a_loop_run_alone() {
             command
                 .args(["-p", "/ralph-specum:implement", "--output-format", "json"])
                 .args(["--permission-mode", "acceptEdits", "--plugin-dir"])
-                .arg(our_plugin())
+                .arg(plugin())
                 .env_clear()
                 .env("HOME", world.home())
                 .env("CLAUDE_CODE_TMPDIR", world.home())
@@ -298,7 +292,7 @@ fn the_proposed_permission_rules_let_a_loop_run_alone() {
                 .env("DISABLE_TELEMETRY", "1")
                 .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
                 .env("DISABLE_AUTOUPDATER", "1")
-                .env("PATH", first_on_path(Path::new(SPECUM).parent().unwrap()))
+                .env("PATH", first_on_path(built()))
                 .current_dir(&world.root);
             call(command, b"").json()
         };

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::world::{World, call};
-
-fn repository() -> PathBuf {
-    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
-}
+use crate::world::{World, call, repository};
 
 /// Cargo as a person calls it, with a folder for what it makes and the compiled
 /// dependencies of these tests. Nothing is fetched: they are all there.
@@ -62,8 +58,9 @@ fn the_crates_as_they_are_packaged_can_be_built() {
     let made = world.home().join("made");
     // Builds both from their packages, the second with the first. That puts a
     // `specum` without the tests' fail points where it builds: not where ours is.
-    let mut package =
-        cargo(&made, &["package", "--workspace", "--locked", "--allow-dirty", "--no-metadata"]);
+    let mut package = cargo(&made, &["package", "--locked", "--allow-dirty", "--no-metadata"]);
+    package
+        .args(["specum-core", "specum-engine", "specum"].map(|name| format!("--package={name}")));
     package.env("CARGO_BUILD_BUILD_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("packaged"));
     let said = call(package, b"");
     said.exits(0);

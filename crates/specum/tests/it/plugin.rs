@@ -6,11 +6,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::built;
 use crate::claude_loop::started;
 use crate::host::{self, ClaudeRun};
 use crate::model::{Model, Reply};
 use crate::other_model::{Answer, Api, OtherModel, Told};
-use crate::world::{Call, SPECUM, World, call};
+use crate::world::{Call, World, call, specum};
 
 /// A directory in front of the PATH.
 fn path_with(directory: &Path) -> std::ffi::OsString {
@@ -119,7 +120,7 @@ fn gemini_keeps_its_other_settings_and_gets_them_back_byte_for_byte() {
 
     let settings: Value = serde_json::from_str(&once).unwrap();
     let ours = json!({"hooks": [{
-        "type": "command", "name": "specum", "command": format!("{SPECUM} hook stop"),
+        "type": "command", "name": "specum", "command": format!("{} hook stop", specum().display()),
         "timeout": 3_600_000,
     }]});
     assert_eq!(settings["hooks"]["AfterAgent"][1], ours);
@@ -165,7 +166,7 @@ fn gemini_gets_settings_of_any_layout_back_byte_for_byte() {
         let install = ["install", "--host", "gemini", "--scope", "project"];
         plugin_alone(&world, &install).exits(0);
         let once = world.read(".gemini/settings.json");
-        assert_eq!(once.matches(&format!("{SPECUM} hook ")).count(), 4, "{once}");
+        assert_eq!(once.matches(&format!("{} hook ", specum().display())).count(), 4, "{once}");
         let again = plugin_alone(&world, &install);
         let said = again.exits(0).stdout.lines().next();
         assert!(said.is_some_and(|said| said.ends_with("settings.json already")), "{said:?}");
@@ -232,7 +233,7 @@ fn a_binary_on_a_path_with_blanks_may_be_called_by_hooks_and_commands() {
         std::fs::create_dir(binary.parent().unwrap()).unwrap();
         // Not by ourselves: a program that another test starts meanwhile would hold
         // the file open for writing, and nobody could run it.
-        assert!(Command::new("cp").arg(SPECUM).arg(&binary).status().unwrap().success());
+        assert!(Command::new("cp").arg(specum()).arg(&binary).status().unwrap().success());
         let mut install = claude(&binary, &world, &["plugin", "install", "--host", "claude"]);
         install.env("PATH", path_with(program.parent().unwrap()));
         call(install, b"").exits(0);
@@ -317,7 +318,7 @@ fn claude_code_installs_the_plugin_from_a_clone_of_the_repository() {
         let world = started(1);
         // What somebody who clones it has: the files of the work tree that git
         // knows or would add, and nothing that was built.
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let repository = crate::world::repository();
         let clone = world.home().join("clone");
         let list = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -341,7 +342,7 @@ fn claude_code_installs_the_plugin_from_a_clone_of_the_repository() {
         let model = Model::start(|_| Reply::text("I stop here."));
         let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
             .home(world.home())
-            .path(Path::new(SPECUM).parent().unwrap())
+            .path(built())
             .run();
         let start = outcome.hook_responses("SessionStart");
         assert!(start[0].stdout.starts_with("specum: the active spec is demo"), "{start:?}");
@@ -384,10 +385,7 @@ fn three_copies_in_claude_code_do_not_count_a_stop_twice() {
         let model = Model::start(|_| Reply::text("I stop here."));
         let outcome = ClaudeRun::new(&program, &model.url(), &world.root, "hello")
             .home(world.home())
-            .plugin_dir(
-                &Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum"),
-            )
-            .path(Path::new(SPECUM).parent().unwrap())
+            .with_specum()
             .run();
 
         let stops = outcome.hook_responses("Stop");

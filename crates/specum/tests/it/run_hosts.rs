@@ -117,10 +117,7 @@ fn works(told: &Told) -> Answer {
 /// A repository with a plan, and `specum run` in it with these real hosts, each
 /// with its model; `None` if this machine has to do without one of them.
 fn prepare(hosts: &[(Host, &Mock)], tasks: &str) -> Option<(World, Command)> {
-    let world = World::empty();
-    world.write(TASKS, tasks);
-    world.git_init();
-    world.write("specs/.current-spec", "test-spec\n");
+    let world = World::planned(tasks);
     let bin = world.home().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     let path = std::env::var("PATH").unwrap_or_default();

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::docs::rust_files;
 use crate::session_hooks::{calls, ends, given, refused};
-use crate::world::{JOURNAL, SPECUM, STATE, TASKS, World, call, on_a_terminal, skipped};
+use crate::world::{JOURNAL, STATE, TASKS, World, call, on_a_terminal, skipped, specum};
 
 const SETTINGS: &str = ".claude/ralph-specum.local.md";
 
@@ -193,12 +193,12 @@ fn under_bubblewrap_a_task_reaches_the_project_and_nothing_else() {
     ));
     fs::write(world.home().join("key"), "secret").unwrap();
     // The recipe hides /tmp, where this one may have been built.
-    let specum = world.path(".git/specum");
-    fs::copy(SPECUM, &specum).unwrap();
+    let copy = world.path(".git/specum");
+    fs::copy(specum(), &copy).unwrap();
     let page = include_str!("../../../../docs/security.md");
     let recipe = page.split("<!-- bubblewrap -->\n```sh\n").nth(1).unwrap();
     let recipe = recipe.split("```").next().unwrap();
-    let recipe = recipe.replace("specum run", &format!("{} run --agent script", specum.display()));
+    let recipe = recipe.replace("specum run", &format!("{} run --agent script", copy.display()));
     let mut shell = Command::new("sh");
     shell.args(["-ec", &recipe]).current_dir(&world.root).env_clear();
     let given = world.command();
@@ -239,7 +239,7 @@ fn no_part_of_the_program_can_open_a_connection() {
     for feature in NETWORK_FEATURES {
         assert!(!tree.contains(feature), "{feature}");
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::world::repository();
     let files = ["crates/specum/src", "crates/specum-engine/src", "crates/specum-core/src"]
         .map(|dir| rust_files(&root.join(dir)));
     assert!(files.iter().all(|files| files.len() > 20));

@@ -5,7 +5,7 @@ mod commands;
 mod interactive;
 mod turn;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use specum_core::brief::BriefMarker;
 
 use crate::host::{self, ClaudeRun, Outcome};
 use crate::model::{Block, Gate, Model, Reply, Request};
-use crate::world::{SPECUM, World, until};
+use crate::world::{World, until};
 
 const PLAN: &str = "\
 # Plan
@@ -45,48 +45,17 @@ const PLAN: &str = "\
   - **Verify**: `true`
 ";
 
-fn plugin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum")
-}
-
-fn project(plan: &str) -> World {
-    let world = World::empty();
-    world.write("specs/demo/tasks.md", plan);
-    world.write("specs/.current-spec", "demo\n");
-    world.git_init();
-    world
-}
-
 fn claude(program: &Path, world: &World, model: &Model, prompt: &str) -> ClaudeRun {
-    ClaudeRun::new(program, &model.url(), &world.root, prompt)
-        .plugin_dir(&plugin())
-        .path(Path::new(SPECUM).parent().unwrap())
+    ClaudeRun::new(program, &model.url(), &world.root, prompt).with_specum()
 }
 
 fn run(program: &Path, world: &World, model: &Model, prompt: &str) -> Outcome {
     claude(program, world, model, prompt).run()
 }
 
-/// What the coordinator has just been told: its prompt or its calls' results.
-pub(crate) fn told(request: &Request) -> String {
-    let results = request.tool_results();
-    if results.is_empty() {
-        return request.last_user_text();
-    }
-    results.into_iter().map(|result| without_frame(&result.text)).collect::<Vec<_>>().join("\n")
-}
-
-/// Newer hosts put what an agent came to into a frame, and indent it.
-fn without_frame(result: &str) -> String {
-    match result.strip_prefix("[Subagent hand-back]") {
-        Some(framed) => framed.replace("\n  ", "\n"),
-        None => result.to_owned(),
-    }
-}
-
 /// A coordinator that calls what it is told to call.
 pub(crate) fn coordinate(request: &Request) -> Reply {
-    let told = told(request);
+    let told = request.told();
     if told.contains("Every task is done.") {
         return Reply::text("ALL_TASKS_COMPLETE");
     }
@@ -161,7 +130,7 @@ fn tasks_in(journal: &[Value], event: &str) -> Vec<String> {
 #[test]
 fn one_command_works_a_whole_spec() {
     for program in host::claudes() {
-        let world = project(PLAN);
+        let world = World::planned_as("demo", PLAN);
         let together = Gate::new(3);
         let model = Model::start(move |request| {
             if !request.is_subagent() {
@@ -179,84 +148,76 @@ fn one_command_works_a_whole_spec() {
 
         let outcome = run(&program, &world, &model, "/ralph-specum:implement");
 
-        assert_eq!(
-            outcome.result()["result"],
-            "ALL_TASKS_COMPLETE",
-            "{:?}",
-            world.read("specs/demo/tasks.md")
-        );
-        assert!(!world.read("specs/demo/tasks.md").contains("- [ ]"));
+        let plan = world.read("specs/demo/tasks.md");
+        assert_eq!(outcome.result()["result"], "ALL_TASKS_COMPLETE", "{plan}");
+        assert!(!plan.contains("- [ ]"), "{plan}");
         assert!(!world.path("specs/demo/.ralph-state.json").exists());
-        assert_eq!(world.git(&["status", "--porcelain"]), "");
-
-        // Each task's work, tick and note in a commit of its own.
-        let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
-        let tasks: Vec<&str> = tasks.split_whitespace().collect();
-        assert_eq!(tasks, ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
-        let first = world.git(&["show", "--name-only", "--format=%s", "HEAD~6"]);
-        assert_eq!(
-            first,
-            "feat: first\n\ndone-1.1\nspecs/demo/.progress.md\nspecs/demo/tasks.md\n"
-        );
-        for (n, task) in ["1.2", "1.3", "1.4"].iter().enumerate() {
-            let files =
-                world.git(&["show", "--name-only", "--format=", &format!("HEAD~{}", 5 - n)]);
-            assert!(files.contains(&format!("done-{task}\n")), "{files}");
-            assert_eq!(files.matches("done-").count(), 1, "{files}");
-        }
-
-        // The story.
-        let progress = world.read("specs/demo/.progress.md");
-        let done: Vec<&str> = progress.lines().filter(|line| line.contains("(attempt 1")).collect();
-        assert_eq!(done.len(), 7, "{progress}");
-        let learned: Vec<&str> =
-            progress.lines().filter(|line| line.contains("learned something")).collect();
-        assert_eq!(
-            learned,
-            ["- 1.2 learned something", "- 1.3 learned something", "- 1.4 learned something"]
-        );
-        let journal = journal(&world);
-        assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"]);
-        assert_eq!(
-            tasks_in(&journal, "sent-back"),
-            ["2.1", "2.2"],
-            "fixed within the same attempt"
-        );
-        assert_eq!(tasks_in(&journal, "failed"), Vec::<String>::new());
-        let fixed: Vec<&Value> =
-            journal.iter().filter(|record| record["event"] == "sent-back").collect();
-        assert!(
-            fixed[0]["reasons"][0].as_str().unwrap().contains("should print 42 and printed \"41\"")
-        );
-        assert!(
-            fixed[1]["reasons"][0]
-                .as_str()
-                .unwrap()
-                .starts_with("CONTRADICTION: claimed complete but")
-        );
-
-        // What it cost: about one request of the coordinator for each unit of work.
-        let requests = model.requests();
-        let main: Vec<&Request> =
-            requests.iter().filter(|request| !request.is_subagent()).collect();
-        assert!(main.len() <= 7, "{} requests for 5 units", main.len());
-        let told: Vec<String> = main.iter().map(|request| told(request)).collect();
-        assert!(told[0].len() < 3 * 1024, "coordinator prompt: {}", told[0].len());
-        for (n, text) in told.iter().enumerate() {
-            let due = text.rsplit_once("Due now").map_or("", |(_, due)| due);
-            for task in &tasks[(2 + n * 3).min(tasks.len())..] {
-                assert!(!due.contains(&format!("task {task}`")), "{task} is not due in: {text}");
-            }
-        }
-        // The coordinator's history never holds a brief.
-        assert!(!main.last().unwrap().mentions("specum-attempt"));
+        assert_each_task_is_committed(&world);
+        assert_story(&world);
+        assert_cost(&model);
     }
+}
+
+const TASKS: [&str; 7] = ["1.1", "1.2", "1.3", "1.4", "V1", "2.1", "2.2"];
+
+/// Each task's work, tick and note are in a commit of its own.
+#[track_caller]
+fn assert_each_task_is_committed(world: &World) {
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    let tasks = world.git(&["log", "--reverse", "--format=%(trailers:key=Task,valueonly)"]);
+    assert_eq!(tasks.split_whitespace().collect::<Vec<_>>(), TASKS);
+    let first = world.git(&["show", "--name-only", "--format=%s", "HEAD~6"]);
+    assert_eq!(first, "feat: first\n\ndone-1.1\nspecs/demo/.progress.md\nspecs/demo/tasks.md\n");
+    for (n, task) in TASKS[1..4].iter().enumerate() {
+        let files = world.git(&["show", "--name-only", "--format=", &format!("HEAD~{}", 5 - n)]);
+        assert!(files.contains(&format!("done-{task}\n")), "{files}");
+        assert_eq!(files.matches("done-").count(), 1, "{files}");
+    }
+}
+
+/// Notes and journal tell of one attempt at each task, and of what was sent back
+/// within it.
+#[track_caller]
+fn assert_story(world: &World) {
+    let progress = world.read("specs/demo/.progress.md");
+    let lines =
+        |what: &str| -> Vec<&str> { progress.lines().filter(|line| line.contains(what)).collect() };
+    assert_eq!(lines("(attempt 1").len(), TASKS.len(), "{progress}");
+    let learned = ["1.2", "1.3", "1.4"].map(|id| format!("- {id} learned something"));
+    assert_eq!(lines("learned something"), learned);
+    let journal = journal(world);
+    assert_eq!(tasks_in(&journal, "passed"), TASKS);
+    assert_eq!(tasks_in(&journal, "failed"), [""; 0]);
+    assert_eq!(tasks_in(&journal, "sent-back"), ["2.1", "2.2"]);
+    let sent_back = journal.iter().filter(|record| record["event"] == "sent-back");
+    let reasons: Vec<&str> = sent_back.filter_map(|sent| sent["reasons"][0].as_str()).collect();
+    assert!(reasons[0].contains("should print 42 and printed \"41\""), "{reasons:?}");
+    assert!(reasons[1].starts_with("CONTRADICTION: claimed complete but"), "{reasons:?}");
+}
+
+/// The coordinator is asked about once for each unit of work, reads little, and is
+/// never told of more than is due.
+#[track_caller]
+fn assert_cost(model: &Model) {
+    let requests = model.requests();
+    let main: Vec<&Request> = requests.iter().filter(|request| !request.is_subagent()).collect();
+    assert!(main.len() <= 7, "{} requests for 5 units", main.len());
+    let told: Vec<String> = main.iter().map(|request| request.told()).collect();
+    assert!(told[0].len() < 3 * 1024, "coordinator prompt: {}", told[0].len());
+    for (n, text) in told.iter().enumerate() {
+        let due = text.rsplit_once("Due now").map_or("", |(_, due)| due);
+        for task in &TASKS[(2 + n * 3).min(TASKS.len())..] {
+            assert!(!due.contains(&format!("task {task}`")), "{task} is not due in: {text}");
+        }
+    }
+    assert!(!main[main.len() - 1].mentions("specum-attempt"), "its history holds no brief");
 }
 
 #[test]
 fn a_failed_task_of_a_group_alone_is_tried_again() {
     for program in host::claudes() {
-        let world = project(
+        let world = World::planned_as(
+            "demo",
             "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
         );
         let model = Model::start(|request| {
@@ -277,7 +238,7 @@ fn a_failed_task_of_a_group_alone_is_tried_again() {
         assert_eq!(tasks_in(&journal, "passed"), ["1.1", "1.2", "1.3"]);
         assert_eq!(tasks_in(&journal, "failed"), ["1.2"]);
         let main: Vec<String> =
-            model.requests().iter().filter(|r| !r.is_subagent()).map(told).collect();
+            model.requests().iter().filter(|r| !r.is_subagent()).map(Request::told).collect();
         assert!(
             main[1].contains("Task 1.1 passed")
                 && main[1]
@@ -296,7 +257,7 @@ fn a_failed_task_of_a_group_alone_is_tried_again() {
 #[test]
 fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
     for program in host::claudes() {
-        let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
+        let world = World::planned_as("demo", "- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
         let model = Model::start(dies_once());
 
         let outcome = run(&program, &world, &model, "/ralph-specum:implement");
@@ -312,14 +273,14 @@ fn an_executor_that_dies_of_an_api_error_costs_no_attempt() {
 #[test]
 fn a_coordinator_is_told_that_a_call_was_lost() {
     for program in host::claudes() {
-        let world = project("- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
+        let world = World::planned_as("demo", "- [ ] 1.1 a\n  - **Verify**: `test -f done-1.1`\n");
         let model = Model::start(dies_once());
 
         run(&program, &world, &model, "/ralph-specum:implement");
 
         let requests = model.requests();
         let coordinator = requests.iter().filter(|r| !r.is_subagent()).nth(1).unwrap();
-        assert!(told(coordinator).contains("API Error: 400"), "{}", told(coordinator));
+        assert!(coordinator.told().contains("API Error: 400"), "{}", coordinator.told());
         let words = "ended without a verdict, which counts as no attempt.";
         assert!(coordinator.mentions(words), "{:?}", coordinator.user_texts());
     }
@@ -330,7 +291,7 @@ fn dies_once() -> impl Fn(&Request) -> Reply + Send + Sync {
     let doomed = OnceLock::new();
     move |request| {
         let Some(agent) = request.agent_id() else {
-            return match told(request).contains("API Error") {
+            return match request.told().contains("API Error") {
                 true => Reply::tool(
                     "Agent",
                     json!({"description": "x", "prompt": "task 1.1", "subagent_type": "ralph-specum:spec-executor"}),
@@ -349,7 +310,8 @@ fn dies_once() -> impl Fn(&Request) -> Reply + Send + Sync {
 #[test]
 fn a_killed_host_loses_nothing_and_its_orphaned_judge_changes_nothing() {
     for program in host::claudes() {
-        let world = project(
+        let world = World::planned_as(
+            "demo",
             "- [ ] 1.1 a\n  - **Verify**: `test -f go || { cat ../gate; false; }`\n- [ ] 1.2 b\n",
         );
         let gate = world.root.with_file_name("gate");
@@ -408,7 +370,8 @@ enum Life {
 /// for a shell command, which lives on until the very end.
 fn killed_in_a_batch(second_life: Life) {
     for program in host::claudes() {
-        let world = project(
+        let world = World::planned_as(
+            "demo",
             "- [ ] 1.1 [P] a\n  - **Verify**: `test -f done-1.1`\n- [ ] 1.2 [P] b\n  - **Verify**: `test -f done-1.2`\n- [ ] 1.3 c\n",
         );
         let home = tempfile::tempdir().unwrap();

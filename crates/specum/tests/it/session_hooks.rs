@@ -125,7 +125,7 @@ fn response(text: &str) -> Value {
 
 /// What the coordinator reads as the result of a call.
 #[track_caller]
-fn told(world: &World, id: &str, text: &str) -> String {
+fn result_of(world: &World, id: &str, text: &str) -> String {
     let call = returns(world, id, &response(text));
     let output = call.exits(0).json()["hookSpecificOutput"]["updatedToolOutput"].clone();
     output["content"][0]["text"].as_str().expect("a text").to_owned()

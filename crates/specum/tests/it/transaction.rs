@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{World, call, skipped, specum};
 
 const KERNEL: &str = env!("CARGO_BIN_EXE_kernel");
 
@@ -110,6 +110,43 @@ fn a_cancellation_is_whole_or_has_not_happened() {
 #[test]
 fn a_completion_is_whole_or_has_not_happened() {
     killed_at_every_step(all_done, &["complete"], 3);
+}
+
+#[test]
+fn a_verdict_that_is_said_to_be_done_is_on_the_disk_with_the_folder_that_names_it() {
+    let world = World::planned("- [ ] 1.1 a\n  - **Verify**: `true`\n- [ ] 1.2 b\n");
+    let calls = world.home().join("calls");
+    let mut strace = world.program("strace");
+    strace.args(["-f", "-y", "-s", "300", "-o"]).arg(&calls);
+    strace.args(["-e", "trace=write,fsync,fdatasync,rename,renameat,renameat2"]).arg(specum());
+    strace.args(["run", "--agent", "script"]);
+    if !Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .status()
+        .is_ok_and(|ok| ok.success())
+    {
+        return skipped("strace does not work here", "SPECUM_NEEDS", "all");
+    }
+    call(strace, b"").exits(0);
+
+    let calls = String::from_utf8_lossy(&std::fs::read(calls).unwrap()).into_owned();
+    let passed = calls.find("\\\"passed\\\"").expect("it has passed");
+    let is_ours = |line: &&str| line.contains("/specs/test-spec");
+    let calls: Vec<&str> = calls[passed..].lines().filter(is_ours).collect();
+    let at = |parts: &[&str]| {
+        let found = calls.iter().position(|line| parts.iter().all(|part| line.contains(part)));
+        found.unwrap_or_else(|| panic!("no {parts:?} in\n{}", calls.join("\n")))
+    };
+    let announced = at(&["fdatasync(", ".ralph-journal.jsonl>"]);
+    let folder = at(&["fsync(", "/specs/test-spec>"]);
+    let done = at(&["write(", ".ralph-journal.jsonl>", "\\\"done\\\""]);
+    for file in ["tasks.md", ".progress.md", ".ralph-state.json"] {
+        let renamed = at(&["rename", &format!("/specs/test-spec/{file}\"")]);
+        let source = calls[renamed].split('"').nth(1).unwrap();
+        let synced = at(&["fdatasync(", source]);
+        let order = [announced.max(synced), renamed, folder, done];
+        assert!(order.is_sorted(), "{file}: {order:?} of\n{}", calls.join("\n"));
+    }
 }
 
 #[test]

@@ -114,9 +114,10 @@ impl Ledger {
         self.stories.values_mut().for_each(|story| story.is_of_earlier_loop = true);
         for (id, progress) in &mut self.attempts {
             progress.is_of_earlier_loop = true;
-            progress.is_open = false;
-            // What its agent leaves is still to be put away, and nothing of the user's.
-            if !self.launched.iter().any(|(launched, _)| launched == id) {
+            // What its agent leaves is still to be put away, and nothing of the user's. A
+            // run that has not heard of the end yet may start the agent of an open one.
+            let was_open = std::mem::take(&mut progress.is_open);
+            if !was_open && !self.launched.iter().any(|(launched, _)| launched == id) {
                 progress.attempt.slim();
             }
         }
@@ -275,7 +276,7 @@ impl Ledger {
             self.untold.retain(|known| known.entry.task().is_none_or(|known| known.id != task.id));
             if !self.is_in_run {
                 let (id, entry) = (record.id.clone(), told(&record.entry));
-                self.untold.push(Record { id, ..Record::new(record.at.as_str(), entry) });
+                self.untold.push(Record { id, ..Record::new(record.at.clone(), entry) });
             }
         }
         if matches!(record.entry, Entry::Committed { .. } | Entry::Failed { .. }) {

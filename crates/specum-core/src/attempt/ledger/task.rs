@@ -17,8 +17,9 @@ pub(super) struct TaskStory {
     pub(super) failure: Option<(Vec<String>, String)>,
     /// The reference that holds unfinished work.
     pub(super) kept: Option<String>,
-    /// The last commit.
-    pub(super) commit: Option<String>,
+    /// The last commit, once a pass is settled; `None` in it if there was nothing to
+    /// commit.
+    pub(super) commit: Option<Option<String>>,
 }
 
 impl TaskStory {

@@ -199,7 +199,7 @@ fn finding_2_10_what_a_complete_loop_has_passed_is_not_looked_at_again() {
     assert_eq!(found(&events), Some(id("a2")));
     events.push(of(2, "committed", &json!({"commit": "abc"})));
     assert_eq!(found(&events), None);
-    assert_eq!(ledger(&events).commit_of("1.1"), Some("abc"));
+    assert_eq!(ledger(&events).commit_of("1.1"), Some(Some("abc")));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn the_ledger_knows_when_and_how_often() {
         .map(|count| {
             let ledger = ledger(&events[..count]);
             let held = (ledger.held_at("s").is_some(), ledger.was_held_by("s"));
-            (ledger.last_at().to_owned(), ledger.results(), held, ledger.has_promised())
+            (ledger.last_at().clone(), ledger.results(), held, ledger.has_promised())
         })
         .collect();
     let expected = [
@@ -345,7 +345,7 @@ fn the_ledger_knows_when_and_how_often() {
         ("4", 2, (true, true), false),
         ("5", 2, (true, false), true),
     ];
-    assert_eq!(known, expected.map(|(at, n, held, is)| (at.to_owned(), n, held, is)));
+    assert_eq!(known, expected.map(|(at, n, held, is)| (at.into(), n, held, is)));
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn of_an_attempt_with_a_commit_little_is_kept() {
     assert!(!before.grounds.is_empty() && after.grounds.is_empty());
     let settled = after.attempt(&id("a1")).unwrap();
     assert!(settled.block.is_empty() && settled.dirty.is_empty());
-    assert_eq!((after.commit_of("1.1"), after.has_verdict(&id("a1"))), (Some("d"), true));
+    assert_eq!((after.commit_of("1.1"), after.has_verdict(&id("a1"))), (Some(Some("d")), true));
 }
 
 #[test]
@@ -380,4 +380,15 @@ fn an_agent_whose_run_could_not_put_its_work_away_is_still_at_work() {
     assert_eq!(at_work(std::slice::from_ref(&ended)), 1, "a tick of its is no person's");
     assert_eq!(at_work(&[ended.clone(), cleared.clone()]), 0);
     assert_eq!(at_work(&[cleared, ended]), 0);
+}
+
+#[test]
+fn a_cancel_before_the_agent_starts_forgets_nothing_of_the_users() {
+    let late = ledger(&[opened(1), json!({"event": "cancelled"}), launched(1, false)]);
+    let unsettled = late.unsettled();
+    let [(attempt, _)] = unsettled.as_slice() else { panic!("{unsettled:?}") };
+    assert!(attempt.dirty.contains_key("mine"), "it was there before the agent");
+    let settled = ledger(&[opened(1), failed(1, &[]), json!({"event": "cancelled"})]);
+    let kept = settled.attempt(&id("a1")).unwrap();
+    assert!(kept.dirty.is_empty(), "nobody asks for it any more");
 }

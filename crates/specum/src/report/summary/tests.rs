@@ -1,3 +1,4 @@
+use jiff::Timestamp;
 use specum_core::journal;
 use specum_core::tasks::TaskFile;
 
@@ -186,7 +187,7 @@ fn nothing_hostile_gets_through() {
     let evil = "\x1b[2J\u{202e}x\n\r\u{9b}1m";
     let text = records().replace("codex", "\\u001b[2J\\u202e\\n").replace("1.4", "1.4\\u001b[1m");
     let mut records = journal::parse(text.as_bytes());
-    records.retain(|record| !record.at.is_empty());
+    records.retain(|record| !record.at.as_str().is_empty());
     let tasks = TASKS.replace("Write", evil);
     let summary = Summary::of(&records, &TaskFile::scan(tasks.as_bytes()));
     let shown = render(evil, &summary, Layout::of(Some(60), false));

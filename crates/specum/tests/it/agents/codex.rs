@@ -3,15 +3,12 @@
 use serde_json::json;
 use specum_core::agent::{Reset, Sign, Trouble};
 
-use super::{
-    STOP_HOOK, assert_arrives_whole, assert_one_command, assert_told_apart, class, one_command,
-};
+use super::{Other, STOP_HOOK};
 use crate::host::{self, Workplace, settle_codex};
-use crate::other_model::{Answer, Api, OtherModel, Told};
+use crate::other_model::{Answer, Api, OtherModel};
 
-fn model(script: impl Fn(&Told) -> Answer + Send + Sync + 'static) -> OtherModel {
-    OtherModel::start(Api::Responses, script)
-}
+pub(super) const CODEX: Other =
+    Other { api: Api::Responses, named: Some("gpt-5"), runs: "Bash", settle: workplace };
 
 fn workplace(model: &OtherModel) -> Option<Workplace> {
     let place = Workplace::new("codex", host::codex()?)
@@ -20,26 +17,6 @@ fn workplace(model: &OtherModel) -> Option<Workplace> {
         .env("TZ", "UTC");
     settle_codex(&place.home(), &model.url());
     Some(place)
-}
-
-#[test]
-fn an_attempt_is_seen_and_comes_to_its_answer() {
-    let model = model(one_command);
-    let Some(place) = workplace(&model) else { return };
-
-    let (signs, report) = place.work("make it", Some("gpt-5"));
-
-    assert_one_command(&signs, &report, "Bash: echo done > made");
-    assert_eq!(report.usage.map(|used| used.tokens), Some(30));
-    assert!(place.project().join("made").exists());
-}
-
-#[test]
-fn a_long_brief_arrives_whole() {
-    let model = model(|_| Answer::Say("read".into()));
-    let Some(place) = workplace(&model) else { return };
-
-    assert_arrives_whole(&model, &place, None);
 }
 
 #[test]
@@ -56,19 +33,16 @@ fn failures_are_told_apart() {
         ),
         (404, json!({"error": {"message": "no such model"}}), "missing"),
     ];
-    assert_told_apart(&refusals, |status, body| {
-        let model = model(move |_| Answer::Refuse(status, body.clone()));
-        Some(workplace(&model)?.work("hello", None).1)
-    });
+    CODEX.assert_told_apart(&refusals);
 }
 
 #[test]
 fn a_subscription_tells_when_its_limit_ends() {
-    let model = model(|_| {
+    let refuses = |_: &_| {
         let error = json!({"type": "usage_limit_reached", "message": "m", "plan_type": "plus", "resets_at": 4_102_444_800_u64});
         Answer::Refuse(429, json!({"error": error}))
-    });
-    let Some(place) = workplace(&model) else { return };
+    };
+    let Some((_model, place)) = CODEX.with_model(refuses) else { return };
 
     let (_, report) = place.work("hello", None);
 
@@ -78,8 +52,8 @@ fn a_subscription_tells_when_its_limit_ends() {
 
 #[test]
 fn a_lost_connection_is_told() {
-    let model = model(|_| Answer::Refuse(500, json!({"error": {"message": "oh"}})));
-    let Some(place) = workplace(&model) else { return };
+    let body = json!({"error": {"message": "oh"}});
+    let Some((_model, place)) = CODEX.refused(500, body) else { return };
 
     let (signs, _) = place.work("hello", None);
 
@@ -87,20 +61,9 @@ fn a_lost_connection_is_told() {
 }
 
 #[test]
-fn ended_without_an_answer_it_broke_off() {
-    let model = model(|_| Answer::Hang);
-    let Some(place) = workplace(&model) else { return };
-
-    let at_work = place.start(&place.call("hello", None));
-    model.wait_for(1);
-
-    assert_eq!(class(&at_work.end().1), "crash");
-}
-
-#[test]
 fn hooks_of_the_person_do_not_run() {
-    let model = model(|_| Answer::Say("I stop here".into()));
-    let Some(place) = workplace(&model) else { return };
+    let stops = |_: &_| Answer::Say("I stop here".into());
+    let Some((model, place)) = CODEX.with_model(stops) else { return };
     place.write("home/stop.sh", STOP_HOOK);
     let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh \"$HOME/stop.sh\""}]}]}}"#;
     place.write("home/.codex/hooks.json", hooks);

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::runs::end::{Asked, Commit, End, Rewritten};
-use super::runs::invariants::broken;
-use super::runs::stage::SHARED_BEGINNING;
-use super::runs::story::plan::SHARED;
+use xtask::campaign::end::{Asked, Commit, End, Rewritten};
+use xtask::campaign::invariants::broken;
+use xtask::campaign::stage::SHARED_BEGINNING;
+use xtask::campaign::story::plan::SHARED;
 
 /// The end of a story in which nothing went wrong.
 fn whole() -> End {

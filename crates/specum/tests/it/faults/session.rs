@@ -1,11 +1,10 @@
 //! Faults that show in a session or around a commit.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use crate::host::{self, ClaudeRun};
 use crate::model::{Model, Reply};
-use crate::world::{PROGRESS, SPECUM, TASKS, World};
+use crate::world::{PROGRESS, TASKS, World};
 
 #[test]
 fn fault_22_cancel_removed_the_folder_and_cleared_the_marker_of_another_spec() {
@@ -58,11 +57,9 @@ fn fault_36_a_command_that_never_reached_the_model_looked_like_success() {
         world.git_init();
         let before = world.read("specs/test-spec/.ralph-state.json");
         let model = Model::start(|_| Reply::text("The model was called."));
-        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("marketplace/plugins/ralph-specum");
         let outcome =
             ClaudeRun::new(&program, &model.url(), &world.root, "/ralph-specum:implement nope")
-                .plugin_dir(&plugin)
-                .path(Path::new(SPECUM).parent().unwrap())
+                .with_specum()
                 .run();
         let result = outcome.result();
         // This is how the host reports it, and why its word is not enough.

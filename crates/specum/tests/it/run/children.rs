@@ -6,9 +6,9 @@ use std::fs::{self, File};
 use rustix::process::Signal;
 
 use super::{
-    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, processes, send,
+    Listener, agent, at_work, committed, nothing_is_left, planned, processes, run_with, send,
 };
-use crate::world::{World, call, until};
+use crate::world::{World, until};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const FOUR: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n";
@@ -128,7 +128,7 @@ fn children_of_a_killed_run_end_with_the_next_one() {
     assert!(!children(&world).is_empty(), "they live on");
     File::create(world.home().join("finish")).unwrap();
     // The next agent starts the same children again, who say so, too.
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     until("every child has ended", || children(&world).is_empty());
     nothing_is_left(&world);
 }

@@ -9,10 +9,8 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use super::{
-    JOURNAL, PROGRESS, TASKS, committed, nothing_is_left, planned, run, run_command, tree,
-};
-use crate::world::{Call, World, call};
+use super::{committed, nothing_is_left, planned, run, run_command, tree};
+use crate::world::{Call, JOURNAL, PROGRESS, TASKS, World, call};
 
 /// A plan with what it needs in the tree.
 struct Plan {

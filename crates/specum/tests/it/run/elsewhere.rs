@@ -9,9 +9,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{
-    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run, send,
+    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run, run_with, send,
 };
-use crate::world::{JOURNAL, STATE, World, call, fifo, gate, skipped, until};
+use crate::world::{JOURNAL, STATE, World, fifo, gate, skipped, until};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const BEAT: &str = "specs/test-spec/.ralph-beat";
@@ -99,7 +99,7 @@ fn a_run_that_was_killed_in_another_process_namespace_holds_nobody_back() {
     // fresh, and still the lock says that nobody is there.
     until("the run has ended", || world.specum(&["status"]).stdout.contains("held by    nobody"));
     let works = agent(&world, "echo x > $id.txt; echo TASK_COMPLETE\n");
-    call(command_run(&world, &works, &[]), b"").exits(0);
+    run_with(&world, &works, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     nothing_is_left(&world);
 }

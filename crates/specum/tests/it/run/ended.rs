@@ -3,8 +3,10 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{Listener, agent, command_run, committed, nothing_is_left, planned, references, send};
-use crate::world::{STATE, World, call};
+use super::{
+    Listener, agent, command_run, committed, nothing_is_left, planned, references, send, works,
+};
+use crate::world::{STATE, World};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const HALF: &str = "echo half > a.txt; echo in > $HOME/line; sleep infinity\n";
@@ -67,12 +69,12 @@ fn a_run_whose_spec_is_taken_over_keeps_its_work_and_leaves_the_spec_to_the_othe
 #[test]
 fn an_agent_that_switches_the_branch_commits_nothing_there_and_the_run_stops() {
     let world = planned(ONE);
-    let agent = agent(&world, "git checkout -q -b theirs; echo x > a.txt; echo TASK_COMPLETE\n");
-    let ended = call(command_run(&world, &agent, &[]), b"");
+    let ended =
+        works(&world, "git checkout -q -b theirs; echo x > a.txt; echo TASK_COMPLETE\n", &[]);
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert!(said.contains("main") && said.contains("theirs"), "{said}");
     assert_eq!(ended.code, Some(6), "{said}");
     assert_eq!(committed(&world), [""; 0]);
     assert_eq!(world.git(&["rev-parse", "main"]), world.git(&["rev-parse", "theirs"]));
-    assert!(world.read(super::TASKS).starts_with("- [ ] 1.1"));
+    assert!(world.read(crate::world::TASKS).starts_with("- [ ] 1.1"));
 }

@@ -8,23 +8,15 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::{
-    JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
-    run_command, send, worktrees,
+    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run, run_command,
+    run_with, send, starts, works, worktrees,
 };
-use crate::world::{Call, World, call, executable, fifo, first_on_path, gate, until};
+use crate::world::{JOURNAL, World, call, executable, fifo, first_on_path, gate, until};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const TWO: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
 const WORKS: &str = "echo x >> $HOME/starts; echo 1 > $id.txt; echo TASK_COMPLETE\n";
-
-fn starts(world: &World) -> usize {
-    fs::read_to_string(world.home().join("starts")).unwrap_or_default().lines().count()
-}
-
-fn works(world: &World, script: &str) -> Call {
-    call(command_run(world, &agent(world, script), &[]), b"")
-}
 
 /// A program that takes the place of git, and may ask it.
 fn instead_of_git(world: &World, script: &str) -> std::ffi::OsString {
@@ -41,7 +33,7 @@ fn finding_26_a_key_that_is_not_there_is_found_before_an_agent_is_paid() {
     let world = planned(ONE);
     world.git(&["config", "commit.gpgSign", "true"]);
     world.git(&["config", "gpg.program", "/bin/false"]);
-    let ended = works(&world, WORKS);
+    let ended = works(&world, WORKS, &[]);
     assert!(ended.exits(1).stderr.contains("gpg failed to sign"), "{}", ended.stderr);
     assert_eq!(starts(&world), 0);
     assert!(!world.path(JOURNAL).exists());
@@ -62,11 +54,11 @@ fn finding_26_a_key_that_is_gone_later_ends_the_run_and_the_next_one_commits() {
     executable(&gpg);
     world.git(&["config", "commit.gpgSign", "true"]);
     world.git(&["config", "gpg.program", gpg.to_str().unwrap()]);
-    let ended = works(&world, &format!("rm $HOME/key; {WORKS}"));
+    let ended = works(&world, &format!("rm $HOME/key; {WORKS}"), &[]);
     assert!(ended.exits(1).stderr.contains("gpg failed to sign"), "{}", ended.stderr);
     assert_eq!(starts(&world), 1);
     fs::write(&key, "").unwrap();
-    works(&world, WORKS).exits(0);
+    works(&world, WORKS, &[]).exits(0);
     assert_eq!((starts(&world), committed(&world)), (1, vec!["1.1".to_owned()]));
     nothing_is_left(&world);
 }
@@ -107,7 +99,7 @@ fn finding_26_a_merge_that_an_agent_leaves_is_a_failure_with_a_name() {
     let world = planned(ONE);
     let leaves = format!("git rev-parse HEAD > .git/MERGE_HEAD; {WORKS}");
     let args = ["--max-task-iterations", "1"];
-    let ended = call(command_run(&world, &agent(&world, &leaves), &args), b"");
+    let ended = works(&world, &leaves, &args);
     assert!(ended.exits(6).stdout.contains("a merge is in progress"), "{}", ended.stdout);
     assert_eq!(committed(&world), [""; 0]);
 }
@@ -136,7 +128,7 @@ fn finding_31_no_variable_leads_agents_checks_or_setup_to_another_repository() {
 fn finding_32_a_pause_because_of_the_branch_holds_until_the_branch_is_back() {
     let world = planned(TWO);
     let script = format!("{WORKS}test $id = 1.2 || git checkout -q --detach\n");
-    let ended = works(&world, &script);
+    let ended = works(&world, &script, &[]);
     assert!(ended.exits(6).stderr.contains("the attempt began on main"), "{}", ended.stderr);
     for args in [&["run", "--agent", "script"][..], &["implement"]] {
         let refused = world.specum(args);
@@ -144,16 +136,16 @@ fn finding_32_a_pause_because_of_the_branch_holds_until_the_branch_is_back() {
         assert!(refused.exits(6).stderr.contains(told), "{}", refused.stderr);
     }
     world.git(&["checkout", "--quiet", "main"]);
-    works(&world, WORKS).exits(0);
+    works(&world, WORKS, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
 }
 
 #[test]
 fn finding_32_a_person_may_let_it_go_on_where_head_is() {
     let world = planned(ONE);
-    works(&world, &format!("{WORKS}git checkout -q -b mine\n")).exits(6);
+    works(&world, &format!("{WORKS}git checkout -q -b mine\n"), &[]).exits(6);
     world.specum(&["resume"]).exits(0);
-    works(&world, WORKS).exits(0);
+    works(&world, WORKS, &[]).exits(0);
     assert_eq!(world.git(&["rev-parse", "--abbrev-ref", "HEAD"]).trim(), "mine");
     assert_eq!(committed(&world), ["1.1"]);
 }
@@ -161,7 +153,8 @@ fn finding_32_a_person_may_let_it_go_on_where_head_is() {
 #[test]
 fn finding_34_a_branch_that_an_agent_of_a_group_makes_is_named() {
     let world = planned(GROUP);
-    let ended = works(&world, &format!("test $id = 1.2 || git checkout -q -b feature-x; {WORKS}"));
+    let ended =
+        works(&world, &format!("test $id = 1.2 || git checkout -q -b feature-x; {WORKS}"), &[]);
     let told = "the agent of 1.1 has worked on the branch feature-x, which stays";
     assert!(ended.exits(0).stdout.contains(told), "{}", ended.stdout);
 }
@@ -181,7 +174,7 @@ fn finding_35_what_a_killed_run_has_left_is_found_after_the_project_was_moved() 
     fs::rename(&world.root, &moved).unwrap();
     world.root = moved;
     fs::write(world.home().join("go"), "").unwrap();
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert!(worktrees(&world).is_empty(), "{:?}", worktrees(&world));
     let kept = world.git(&["for-each-ref", "--format=%(refname)", "refs/specum"]);
     assert_eq!(kept.lines().count(), 2, "{kept}");
@@ -215,7 +208,7 @@ fn finding_48_a_lock_that_an_agent_leaves_is_removed_with_a_word() {
     let locks = [".git/index.lock", ".git/refs/heads/main.lock", ".git/HEAD.lock"];
     for lock in locks {
         let world = planned(TWO);
-        let ended = works(&world, &format!("test $id = 1.2 || touch {lock}; {WORKS}"));
+        let ended = works(&world, &format!("test $id = 1.2 || touch {lock}; {WORKS}"), &[]);
         let told = format!("removed {}: no git is at work", world.path(lock).display());
         assert!(ended.exits(0).stdout.contains(&told), "{}", ended.stdout);
         assert_eq!((starts(&world), committed(&world)), (2, vec!["1.1".into(), "1.2".into()]));
@@ -229,7 +222,7 @@ fn finding_47_a_lock_of_a_git_that_is_gone_keeps_no_run_from_beginning() {
     for lock in ["index.lock", "refs/heads/main.lock", "refs/specum/test-spec/ready/1.1.lock"] {
         world.write(&format!(".git/{lock}"), "");
     }
-    let ended = works(&world, WORKS);
+    let ended = works(&world, WORKS, &[]);
     assert_eq!(ended.exits(0).stderr.matches("no git is at work").count(), 3, "{}", ended.stderr);
     nothing_is_left(&world);
 }
@@ -288,7 +281,7 @@ fn finding_57_a_temporary_folder_that_is_gone_later_is_named() {
     let ended = call(command, b"");
     let told = format!("the temporary folder {} cannot be used", folder.display());
     assert!(ended.exits(1).stderr.contains(&told), "{}", ended.stderr);
-    works(&world, WORKS).exits(0);
+    works(&world, WORKS, &[]).exits(0);
     assert_eq!((starts(&world), committed(&world)), (1, vec!["1.1".to_owned()]));
 }
 

@@ -3,17 +3,19 @@
 /// The user's tree, and what lies in it.
 mod tree;
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{
-    Listener, PROGRESS, agent, at_work, command_run, committed, nothing_is_left, planned,
-    references, run, send, state_home, told,
+    Listener, agent, at_work, committed, nothing_is_left, planned, references, run, run_with, send,
+    state_home,
 };
-use crate::world::{World, call, fifo, gate, until};
+use crate::world::{PROGRESS, World, call, executable, fifo, first_on_path, gate, until};
 
 const TWO: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
 
@@ -38,13 +40,8 @@ const SAME_LINE: &str = "\
 fn with_shared_line(tasks: &str) -> World {
     let world = planned(tasks);
     world.write("shared.txt", "base\n");
-    commit_all(&world);
+    world.commit_all();
     world
-}
-
-fn commit_all(world: &World) {
-    world.git(&["add", "--all"]);
-    world.git(&["commit", "--quiet", "-m", "prepared"]);
 }
 
 /// The events of a run, by name and task.
@@ -103,6 +100,46 @@ fn what_joins_a_group_begins_from_the_newest_commit() {
     let seen = fs::read_to_string(world.home().join("seen.1.4")).unwrap();
     assert!(seen.contains("1.1.txt") && !seen.contains("1.2.txt"), "{seen}");
     assert_eq!(committed(&world), ["1.1", "1.2", "1.3", "1.4"]);
+}
+
+/// A git that cannot name the newest commit of the user's tree while there is a file
+/// `blind` in the home, and leaves a file `asked` there then.
+fn git_that_may_be_blind(world: &World) -> OsString {
+    let bin = world.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in \"-C {root} \"*\" rev-parse --verify --quiet HEAD\")\n\
+         test -f $HOME/blind && : > $HOME/asked && exit 128;;\nesac\n\
+         PATH=${{PATH#*:}} exec git \"$@\"\n",
+        root = world.root.display()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    executable(&bin.join("git"));
+    first_on_path(&bin)
+}
+
+#[test]
+fn nothing_joins_a_group_while_git_cannot_name_the_newest_commit() {
+    let world = planned("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n");
+    let works = "echo x > $id.txt; echo $id > $HOME/line; \
+                 test -e $HOME/gate.$id && cat $HOME/gate.$id; echo TASK_COMPLETE\n";
+    let agent = agent(&world, works);
+    let mut line = Listener::new(&world, "line");
+    let gates = ["1.1", "1.2"].map(|id| world.home().join(format!("gate.{id}")));
+    gates.iter().for_each(|place| fifo(place));
+    let mut command = harness::run::command_run(&world, &agent, &["--jobs", "2"]);
+    command.env("PATH", git_that_may_be_blind(&world)).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut run = command.spawn().unwrap();
+    assert_eq!(line.lines(2), ["1.1", "1.2"]);
+    let [blind, asked] = ["blind", "asked"].map(|name| world.home().join(name));
+    fs::write(&blind, "").unwrap();
+    drop(gate(&gates[1]));
+    until("the free place has been looked at", || asked.exists());
+    fs::remove_file(blind).unwrap();
+    drop(gate(&gates[0]));
+    assert!(run.wait().unwrap().success());
+    assert_eq!(committed(&world), ["1.1", "1.2", "1.3"]);
+    nothing_is_left(&world);
 }
 
 #[test]
@@ -172,7 +209,7 @@ fn the_next_attempt_at_a_conflict_is_shown_both_sides() {
         "printf '%s' \"$brief\" > $HOME/brief.$id.$SPECUM_ATTEMPT\n\
          sed -i \"s/$/ $id/\" shared.txt; echo TASK_COMPLETE\n",
     );
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     let brief = fs::read_to_string(world.home().join("brief.1.2.2")).unwrap();
     assert!(brief.contains("base 1.1") && brief.contains("base 1.2"), "{brief}");
     assert!(brief.contains("conflicts with the others' work in shared.txt"), "{brief}");
@@ -187,7 +224,7 @@ fn a_result_that_breaks_on_top_of_the_others_is_set_aside_and_has_not_failed() {
     );
     // The second attempt lists what the first did not see.
     run(&world, &["--max-task-iterations", "1"]).exits(0);
-    assert_eq!((told(&world, "set-aside"), told(&world, "failed")), (1, 0));
+    assert_eq!((world.count("set-aside"), world.count("failed")), (1, 0));
     assert!(world.read("list").contains("one\n"));
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     nothing_is_left(&world);
@@ -197,7 +234,7 @@ fn a_result_that_breaks_on_top_of_the_others_is_set_aside_and_has_not_failed() {
 fn fault_25_state_files_ended_up_in_the_users_commits() {
     let world = planned(TWO);
     world.write("specs/test-spec/design.md", "as it was\n");
-    commit_all(&world);
+    world.commit_all();
     // Everything below the spec's folder is changed in the worktree, and
     // committed there too. What is not specum's own is work like any other.
     let agent = agent(
@@ -208,7 +245,7 @@ fn fault_25_state_files_ended_up_in_the_users_commits() {
          cd ../..; echo x > $id.txt; git add --all --force; git commit --quiet -m mine\n\
          echo TASK_COMPLETE\n",
     );
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     let touched = world.git(&["log", "--format=", "--name-only", "-2"]);
     let mut touched: Vec<&str> = touched.lines().filter(|line| !line.is_empty()).collect();
     touched.sort_unstable();
@@ -246,7 +283,7 @@ fn fault_26_resume_refused_for_a_side_file_or_did_finished_work_again() {
     let _ = fs::remove_file(world.path("specs/test-spec/.ralph.lock"));
     fs::remove_file(world.home().join("line")).unwrap();
     fs::write(world.home().join("go"), "").unwrap();
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     let worked = fs::read_to_string(world.home().join("worked")).unwrap();
     let mut again: Vec<&str> = worked.lines().collect();
     again.sort_unstable();
@@ -270,9 +307,9 @@ fn a_group_that_was_interrupted_goes_on_with_as_many_at_once_as_are_wanted_now()
     send(&first, Signal::INT);
     first.wait().unwrap();
     fs::write(world.home().join("go"), "").unwrap();
-    call(command_run(&world, &agent, &["--only", "1.4"]), b"").exits(0);
+    run_with(&world, &agent, &["--only", "1.4"]).exits(0);
     assert_eq!(committed(&world), ["1.4"], "what is asked for comes first");
-    call(command_run(&world, &agent, &["--jobs", "1"]), b"").exits(0);
+    run_with(&world, &agent, &["--jobs", "1"]).exits(0);
     assert_eq!(committed(&world), ["1.4", "1.1", "1.2", "1.3"]);
     assert!(!world.home().join("two-at-once").exists());
     nothing_is_left(&world);
@@ -290,12 +327,12 @@ fn what_has_passed_in_its_worktree_is_not_worked_again() {
     let mut line = Listener::new(&world, "line");
     let mut first = at_work(&world, &agent, &[]);
     line.line();
-    until("one has come to its end", || told(&world, "ready") == 1);
+    until("one has come to its end", || world.count("ready") == 1);
     send(&first, Signal::KILL);
     first.wait().unwrap();
     assert!(references(&world).contains(&"refs/specum/test-spec/ready/1.2".to_owned()));
     fs::write(world.home().join("go"), "").unwrap();
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     let worked = fs::read_to_string(world.home().join("worked")).unwrap();
     assert_eq!(worked.matches("1.2").count(), 1, "{worked}");
     assert_eq!(committed(&world), ["1.1", "1.2"], "in the order of the plan");
@@ -328,7 +365,7 @@ fn with_something_to_change(tasks: &str) -> World {
     ] {
         world.write(path, text);
     }
-    commit_all(&world);
+    world.commit_all();
     world
 }
 
@@ -383,7 +420,7 @@ fn every_kind_of_change_is_taken_out_again_when_it_is_interrupted() {
     let kept = world.git(&["ls-tree", "-r", "-z", "--name-only", &references(&world)[0]]);
     assert!(kept.contains("file/in\0") && kept.contains("two\nlines\0"), "{kept}");
     fs::write(world.home().join("go"), "").unwrap();
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     everything_is_in(&world);
 }
 

@@ -6,10 +6,10 @@ use std::process::{Child, Stdio};
 use rustix::process::Signal;
 
 use super::{
-    Listener, PROGRESS, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned,
-    references, run, run_command, send, state_home, told, worktrees,
+    Listener, agent, at_work, committed, nothing_is_left, planned, references, run, run_command,
+    send, state_home, works, worktrees,
 };
-use crate::world::{Call, World, call, fifo, gate};
+use crate::world::{PROGRESS, TASKS, World, call, fifo, gate};
 
 const SETTINGS: &str = ".claude/ralph-specum.local.md";
 const ONE: &str = "- [ ] 1.1 a\n  - **Verify**: `grep -q 1.1 1.1.txt`\n";
@@ -63,11 +63,6 @@ impl Waiting {
     }
 }
 
-fn works(world: &World, script: &str) -> Call {
-    let agent = agent(world, script);
-    call(command_run(world, &agent, &[]), b"")
-}
-
 fn show(world: &World, path: &str) -> String {
     world.git(&["show", &format!("HEAD:{path}")])
 }
@@ -79,7 +74,7 @@ fn seen(world: &World, name: &str) -> String {
 #[test]
 fn tasks_in_sequence_are_worked_beside_the_tree_in_one_worktree() {
     let world = isolated(TWO, "");
-    let ended = works(&world, "pwd > $HOME/pwd.$id; echo $id > $id.txt; echo TASK_COMPLETE\n");
+    let ended = works(&world, "pwd > $HOME/pwd.$id; echo $id > $id.txt; echo TASK_COMPLETE\n", &[]);
     ended.exits(0);
     let place = seen(&world, "pwd.1.1");
     assert!(place.starts_with(state_home(&world).to_str().unwrap()), "{place}");
@@ -94,8 +89,12 @@ fn tasks_in_sequence_are_worked_beside_the_tree_in_one_worktree() {
 #[test]
 fn without_it_tasks_in_sequence_are_worked_in_the_tree() {
     let world = isolated(ONE, "");
-    let agent = agent(&world, "pwd > $HOME/pwd; echo $id > $id.txt; echo TASK_COMPLETE\n");
-    call(command_run(&world, &agent, &["--isolate=false"]), b"").exits(0);
+    works(
+        &world,
+        "pwd > $HOME/pwd; echo $id > $id.txt; echo TASK_COMPLETE\n",
+        &["--isolate=false"],
+    )
+    .exits(0);
     assert_eq!(seen(&world, "pwd").trim_end(), world.root.to_str().unwrap());
 }
 
@@ -105,7 +104,7 @@ fn the_setup_prepares_the_worktree_once() {
         TWO,
         "worktree_setup: echo x >> $HOME/setups && mkdir ignored && echo left > ignored/by-setup\n",
     );
-    works(&world, "cat ignored/by-setup > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "cat ignored/by-setup > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(seen(&world, "setups"), "x\n");
     assert_eq!(show(&world, "1.2.txt"), "left\n");
 }
@@ -120,7 +119,7 @@ fn before_each_attempt_the_worktree_is_put_back_to_what_the_setup_left() {
                   echo $id > $id.txt; mkdir -p ignored/deep new; echo x > ignored/deep/x\n\
                   echo wrong > new/wrong.txt; git init --quiet new/repo\n\
                   test $id.$SPECUM_ATTEMPT = 1.1.1 && exit 1; rm -r new; echo TASK_COMPLETE\n";
-    works(&world, script).exits(0);
+    works(&world, script, &[]).exits(0);
     let ls = seen(&world, "ls.1.2");
     assert!(ls.contains("by-setup") && ls.contains("1.1.txt"), "{ls}");
     assert!(!ls.contains("deep") && !ls.contains("new"), "{ls}");
@@ -137,7 +136,7 @@ fn what_an_attempt_changes_of_what_the_setup_left_is_set_up_again() {
     );
     let script = "cat ignored/by-setup > $id.txt; echo spoilt > ignored/by-setup\n\
                   echo TASK_COMPLETE\n";
-    let ended = works(&world, script);
+    let ended = works(&world, script, &[]);
     let said = &ended.exits(0).stdout;
     assert!(said.contains("the worktree is set up again: ignored/by-setup"), "{said}");
     assert_eq!(
@@ -152,7 +151,7 @@ fn caches_stay_from_one_attempt_to_the_next() {
     let script = "cat target/built ignored/built > $HOME/built.$id 2>/dev/null\n\
                   mkdir ignored; echo $id > target/built; echo $id > ignored/built\n\
                   echo $id > $id.txt; echo TASK_COMPLETE\n";
-    works(&world, script).exits(0);
+    works(&world, script, &[]).exits(0);
     assert_eq!(
         (seen(&world, "built.1.1").as_str(), seen(&world, "built.1.2").as_str()),
         ("", "1.1\n")
@@ -166,7 +165,7 @@ fn a_dirty_tree_is_not_refused_and_stays_as_it_is() {
     world.write("mine.txt", "mine\n");
     world.write("staged.txt", "staged\n");
     world.git(&["add", "staged.txt"]);
-    works(&world, "ls > $HOME/ls; echo $id > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "ls > $HOME/ls; echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert!(!seen(&world, "ls").contains("mine.txt"));
     let status = world.git(&["status", "--porcelain"]);
     assert_eq!(status, " M README.md\nA  staged.txt\n?? mine.txt\n");
@@ -202,7 +201,7 @@ fn finding_7_after_ctrl_c_what_a_person_has_edited_stays_and_the_work_is_kept() 
     assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "1.1\n");
     assert_eq!(world.git(&["show", &format!("{KEPT}:README.md")]), "as it was\n");
     assert!(worktrees(&world).is_empty());
-    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     assert_eq!(world.git(&["status", "--porcelain"]), " M README.md\n");
 }
@@ -241,7 +240,7 @@ fn the_check_that_counts_runs_on_the_newest_commit() {
     waiting.waits();
     waiting.lets_go(&world, "1.1");
     waiting.ends(0);
-    assert_eq!((told(&world, "set-aside"), told(&world, "failed")), (1, 0));
+    assert_eq!((world.count("set-aside"), world.count("failed")), (1, 0));
     assert!(show(&world, "1.1.txt").contains("needed"));
     nothing_is_left(&world);
 }
@@ -326,7 +325,7 @@ fn files_the_person_has_changed_are_not_touched_and_the_run_pauses() {
         for made in ["1.1.txt", "ignored"].map(|made| world.path(made)) {
             let _ = fs::remove_file(&made).or_else(|_| fs::remove_dir_all(&made));
         }
-        works(&world, "exit 1\n").exits(0);
+        works(&world, "exit 1\n", &[]).exits(0);
         assert_eq!(committed(&world), ["1.1"], "{what}");
         assert_eq!(show(&world, "README.md"), "as it was\nby an agent\n", "{what}");
         assert_eq!(world.read("ignored/x"), "x\n", "{what}");
@@ -337,10 +336,9 @@ fn files_the_person_has_changed_are_not_touched_and_the_run_pauses() {
 fn a_result_that_waits_is_taken_in_by_a_run_that_is_not_isolated_too() {
     let world = isolated(ONE, "");
     world.write("1.1.txt", "mine\n");
-    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n").exits(6);
+    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(6);
     fs::remove_file(world.path("1.1.txt")).unwrap();
-    let agent = agent(&world, "exit 1\n");
-    call(command_run(&world, &agent, &["--isolate=false"]), b"").exits(0);
+    works(&world, "exit 1\n", &["--isolate=false"]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     assert_eq!(world.read("1.1.txt"), "1.1\n");
     nothing_is_left(&world);
@@ -371,7 +369,7 @@ fn another_branch_pauses_the_run_and_the_result_waits() {
     waiting.ends(6);
     world.git(&["switch", "--quiet", "main"]);
     world.git(&["branch", "--quiet", "-D", "mine"]);
-    works(&world, "exit 1\n").exits(0);
+    works(&world, "exit 1\n", &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     nothing_is_left(&world);
 }
@@ -383,7 +381,7 @@ fn the_work_of_a_failed_attempt_is_kept_and_the_next_one_is_told() {
                   test $SPECUM_ATTEMPT = 2 && git show HEAD:README.md > right.txt\n\
                   test $SPECUM_ATTEMPT = 2 && echo right > 1.1.txt || echo wrong > 1.1.txt\n\
                   echo TASK_COMPLETE\n";
-    works(&world, script).exits(0);
+    works(&world, script, &[]).exits(0);
     assert!(seen(&world, "brief").contains(&format!("git show {KEPT}")));
     assert!(!seen(&world, "ls").contains("1.1.txt"), "it begins anew");
     assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "wrong\n");
@@ -396,7 +394,7 @@ fn what_an_executor_has_learned_comes_along() {
     let world = isolated(ONE, "");
     let script = "echo '- learned by 1.1' > specs/test-spec/.progress-task-0.md\n\
                   echo $id > $id.txt; echo TASK_COMPLETE\n";
-    works(&world, script).exits(0);
+    works(&world, script, &[]).exits(0);
     assert_eq!(show(&world, PROGRESS).matches("- learned by 1.1").count(), 1);
     nothing_is_left(&world);
 }
@@ -412,13 +410,13 @@ fn a_check_runs_in_the_worktree_and_an_agent_mends_there() {
     world.write("README.md", "half done\n");
     let script = "ls > $HOME/ls; echo fixed > by-agent; echo 'as it was, fixed' > README.md\n\
                   echo VERIFICATION_PASS\n";
-    let ended = works(&world, script);
+    let ended = works(&world, script, &[]);
     ended.exits(6);
     assert_eq!(committed(&world), ["V1"], "{}", ended.stdout);
     assert!(!seen(&world, "ls").contains("by-check"));
     assert_eq!(world.read("README.md"), "half done\n");
     world.git(&["checkout", "--quiet", "README.md"]);
-    works(&world, "exit 1\n").exits(0);
+    works(&world, "exit 1\n", &[]).exits(0);
     assert_eq!(committed(&world), ["V1", "V2"]);
     assert_eq!(world.read("README.md"), "as it was, fixed\n");
     nothing_is_left(&world);
@@ -432,9 +430,9 @@ fn a_group_is_taken_in_beside_a_persons_changes_too() {
         "",
     );
     world.write("README.md", "half done\n");
-    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2", "1.3"]);
-    assert_eq!(told(&world, "set-aside"), 0);
+    assert_eq!(world.count("set-aside"), 0);
     assert_eq!(world.git(&["status", "--porcelain"]), " M README.md\n");
 }
 
@@ -449,7 +447,7 @@ fn hooks_and_name_are_the_users_and_hooks_see_what_is_committed() {
     world.write(".git/hooks/pre-commit", hook);
     let path = world.path(".git/hooks/pre-commit");
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(show(&world, "1.1.txt"), "1.1\nformatted\n");
     assert_eq!(world.read("1.1.txt"), "1.1\nformatted\n");
     assert_eq!(world.git(&["log", "-1", "--format=%an %cn"]), "Test Test\n");
@@ -462,7 +460,7 @@ fn a_hook_that_refuses_fails_the_attempt_and_the_work_is_kept() {
     world.write(".git/hooks/pre-commit", "#!/bin/sh\necho not like this; exit 1\n");
     let path = world.path(".git/hooks/pre-commit");
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let ended = works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n");
+    let ended = works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]);
     assert!(ended.exits(6).stdout.contains("not like this"), "{}", ended.stdout);
     assert_eq!(world.read(TASKS), ONE, "the box is open again");
     assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "1.1\n");
@@ -486,15 +484,15 @@ fn a_file_that_the_person_changes_in_the_last_moment_is_not_touched() {
     let world = isolated(ONE, "");
     with_hook(&world, "echo in the last moment > README.md");
     let script = "echo by an agent >> README.md; echo $id > $id.txt; echo TASK_COMPLETE\n";
-    let ended = works(&world, script);
+    let ended = works(&world, script, &[]);
     let said = format!("{}{}", ended.stdout, ended.exits(6).stderr);
     assert!(said.contains("README.md was changed by you"), "{said}");
     assert_eq!(world.read("README.md"), "in the last moment\n");
     assert!(!world.path("1.1.txt").exists() && committed(&world).is_empty());
-    works(&world, "exit 1\n").exits(6);
+    works(&world, "exit 1\n", &[]).exits(6);
     assert_eq!(world.read("README.md"), "in the last moment\n", "as long as it is there");
     world.git(&["checkout", "--quiet", "README.md"]);
-    works(&world, "exit 1\n").exits(0);
+    works(&world, "exit 1\n", &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     assert_eq!(world.read("README.md"), "as it was\nby an agent\n");
     nothing_is_left(&world);
@@ -504,7 +502,7 @@ fn a_file_that_the_person_changes_in_the_last_moment_is_not_touched() {
 fn a_commit_that_the_person_makes_in_the_last_moment_is_the_base() {
     let world = isolated(ONE, "");
     with_hook(&world, "echo mine > mine.txt; git add mine.txt; git commit --quiet -m mine");
-    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     let log = world.git(&["log", "--format=%s", "-2"]);
     assert_eq!(log, "chore(test-spec): 1.1\nmine\n");
     assert_eq!(
@@ -540,7 +538,7 @@ fn a_merge_under_way_and_conflicts_pause_the_run() {
         waiting.ends(6);
         assert_eq!(world.git(&["status", "--porcelain"]), status, "{end}");
         shell(end);
-        works(&world, "exit 1\n").exits(0);
+        works(&world, "exit 1\n", &[]).exits(0);
         assert_eq!(committed(&world), ["1.1"], "{end}");
     }
 }
@@ -561,7 +559,7 @@ fn an_agent_that_breaks_the_worktree_harms_neither_the_next_one_nor_the_tree() {
              test $id.$SPECUM_ATTEMPT = 1.1.1 && {{ {harm}; }}; echo TASK_COMPLETE\n",
             world.root.display()
         );
-        works(&world, &script).exits(0);
+        works(&world, &script, &[]).exits(0);
         assert_eq!(committed(&world), ["1.1", "1.2"], "{harm}");
         assert_eq!(world.git(&["status", "--porcelain"]), "?? mine.txt\n", "{harm}");
         assert!(worktrees(&world).is_empty(), "{harm}");
@@ -576,7 +574,7 @@ fn killed_while_an_agent_works_the_same_command_goes_on_and_edits_stay() {
     send(&waiting.run, Signal::KILL);
     waiting.run.wait().unwrap();
     world.write("README.md", "edited\n");
-    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n").exits(0);
+    works(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(world.git(&["status", "--porcelain"]), " M README.md\n");
     assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "1.1\n");
     assert_eq!(committed(&world), ["1.1"]);
@@ -663,7 +661,7 @@ fn a_worktree_whose_work_is_kept_nowhere_is_not_removed() {
     world.git(&["commit", "--quiet", "-m", "attributes"]);
     world.git(&["config", "filter.missing.required", "true"]);
     world.git(&["config", "filter.missing.clean", "false"]);
-    let ended = works(&world, "echo finished > $id.bin; echo TASK_COMPLETE\n");
+    let ended = works(&world, "echo finished > $id.bin; echo TASK_COMPLETE\n", &[]);
     assert!(ended.exits(1).stderr.contains("the worktree stays: "), "{}", ended.stderr);
     let left = worktrees(&world);
     assert_eq!(left.len(), 1);

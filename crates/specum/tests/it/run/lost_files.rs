@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use rustix::process::Signal;
 
 use super::{
-    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, processes, send,
-    state_home,
+    Listener, agent, at_work, committed, nothing_is_left, planned, processes, run_with, send,
+    state_home, works,
 };
-use crate::world::{JOURNAL, PROGRESS, STATE, World, call};
+use crate::world::{JOURNAL, PROGRESS, STATE, World};
 
 const TWO: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
@@ -56,7 +56,7 @@ fn after_a_kill_or_ctrl_c_a_run_goes_on_without_the_files_that_are_gone() {
             run.wait().unwrap();
             delete(&world, path);
             File::create(world.home().join("go")).unwrap();
-            let again = call(command_run(&world, &agent, &["test-spec"]), b"");
+            let again = run_with(&world, &agent, &["test-spec"]);
             assert_eq!(again.code, Some(0), "{path}: {}{}", again.stdout, again.stderr);
             assert_eq!(committed(&world), ["1.1", "1.2"], "{path}");
             nothing_is_left(&world);
@@ -85,7 +85,7 @@ fn an_agent_that_deletes_the_ground_ends_the_run_in_order() {
             let script = format!(
                 "test $id = 1.1 && (cd {root} && {delete})\necho $id > $id.txt; echo TASK_COMPLETE\n"
             );
-            let ended = call(command_run(&world, &agent(&world, &script), &[]), b"");
+            let ended = works(&world, &script, &[]);
             let said = format!("{delete}: {:?}\n{}{}", ended.code, ended.stdout, ended.stderr);
             assert!(matches!(ended.code, Some(0 | 1 | 3 | 4 | 6)), "{said}");
             assert!(!said.contains("panicked"), "{said}");

@@ -6,9 +6,9 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{
-    Listener, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned, send,
+    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run_with, send,
 };
-use crate::world::{World, call, fifo, gate};
+use crate::world::{TASKS, World, call, fifo, gate};
 
 const TWO: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n";
 
@@ -112,7 +112,7 @@ fn a_session_keeps_its_spec_unless_it_is_taken_over_and_has_it_back_afterwards()
     let agent = agent(&world, script);
     world.in_session(&["implement"]).exits(0);
     assert!(world.stop().reason().starts_with("Continue"), "the session owns it now");
-    let refused = call(command_run(&world, &agent, &[]), b"");
+    let refused = run_with(&world, &agent, &[]);
     refused.exits(5);
     assert!(refused.stderr.contains("session test-session"), "{}", refused.stderr);
     assert!(refused.stderr.contains("--take-over"), "{}", refused.stderr);
@@ -146,11 +146,11 @@ fn hooks_inside_an_agent_of_a_run_say_nothing() {
         "for hook in {}; do {} hook $hook < $HOME/input >> $HOME/said 2>&1; done\n\
          echo x > $id.txt; echo TASK_COMPLETE\n",
         specum::hook::EVENTS.join(" "),
-        crate::world::SPECUM
+        crate::world::specum().display()
     );
     let agent = agent(&world, &script);
     let before = other.snapshot();
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(fs::read_to_string(world.home().join("said")).unwrap(), "");
     assert_eq!(other.snapshot(), before, "and remember nothing");
     assert_eq!(committed(&world), ["1.1", "1.2"]);
@@ -169,7 +169,7 @@ fn a_box_that_somebody_ticks_meanwhile_is_opened_again_and_worked() {
     held.open();
     assert_eq!(held.end(), Some(0));
     assert_eq!(committed(&held.world), ["1.1", "1.2"]);
-    let journal = held.world.read(super::JOURNAL);
+    let journal = held.world.read(crate::world::JOURNAL);
     assert!(journal.contains("\"unticked\":[\"1.2\"]"), "{journal}");
 }
 

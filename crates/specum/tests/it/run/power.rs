@@ -4,13 +4,13 @@
 //! `SPECUM_POWER_CUTS=200` asks for more of them.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Child, committed, nothing_is_left, planned, processes, run, run_command, tree};
+use super::{committed, nothing_is_left, planned, processes, run, run_command, tree};
 use crate::world::{World, until};
 
 /// A sequence and a group, with a hook that takes its time.

@@ -5,8 +5,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use super::{agent, command_run, committed, nothing_is_left, planned, run};
-use crate::world::{Call, PROGRESS, TASKS, World, call, executable, first_on_path};
+use super::{
+    agent, command_run, committed, nothing_is_left, planned, run, run_with, starts, works,
+};
+use crate::world::{PROGRESS, TASKS, World, call, executable, first_on_path};
 
 /// Two tasks that each leave a file.
 const TWO: &str = "\
@@ -29,23 +31,10 @@ const FORMATS_INDEX: &str = "for f in $(git diff --cached --name-only --diff-fil
                              blob=$(git show :$f | sed 's/ *$//' | git hash-object -w --stdin)\n\
                              git update-index --cacheinfo 100644,$blob,$f; done\n";
 
-fn works(world: &World, script: &str, args: &[&str]) -> Call {
-    call(command_run(world, &agent(world, script), args), b"")
-}
-
-fn starts(world: &World) -> usize {
-    fs::read_to_string(world.home().join("starts")).unwrap_or_default().lines().count()
-}
-
 /// The paths of a commit.
 fn paths_of(world: &World, commit: &str) -> Vec<String> {
     let list = world.git(&["show", "--name-only", "--format=", commit]);
     list.lines().map(str::to_owned).collect()
-}
-
-fn commit_all(world: &World) {
-    world.git(&["add", "--all"]);
-    world.git(&["commit", "--quiet", "-m", "prepared"]);
 }
 
 #[test]
@@ -151,8 +140,8 @@ fn files_follow_a_commit_that_a_hook_has_changed_although_the_run_is_killed_behi
     let kills = "kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $$))\n";
     world.git_hook("post-commit", &format!("rm .git/hooks/post-commit; {kills}"));
     let agent = agent(&world, WORKS);
-    assert_eq!(call(command_run(&world, &agent, &[]), b"").code, None);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    assert_eq!(run_with(&world, &agent, &[]).code, None);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     assert_eq!(world.read("out/1.1.txt"), "1.1\n", "the file follows");
     nothing_is_left(&world);
@@ -174,7 +163,7 @@ fn files_follow_a_commit_that_a_hook_has_changed_although_git_fails_behind_it() 
     let mut command = command_run(&world, &agent, &[]);
     command.env("PATH", first_on_path(&bin));
     call(command, b"").exits(1);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     assert_eq!(world.read("out/1.1.txt"), "1.1\n", "the file follows");
     nothing_is_left(&world);
@@ -204,7 +193,7 @@ fn finding_22_killed_behind_a_commit_that_a_hook_has_changed_index_and_files_fol
     let hook = "kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $$))\n";
     world.git_hook("post-commit", &format!("rm .git/hooks/post-commit; {hook}"));
     assert_eq!(call(killed, b"").code, None);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     assert_eq!(starts(&world), 2);
     nothing_is_left(&world);
@@ -220,7 +209,7 @@ fn finding_16_what_the_index_says_is_committed_as_the_agent_left_it() {
         let world = planned(&plan);
         world.write("secrets.env", "secret\n");
         world.write("run.sh", "true\n");
-        commit_all(&world);
+        world.commit_all();
         let script = "case $id in\n\
             1.1) git rm -q --cached secrets.env; echo secrets.env >> .gitignore;;\n\
             1.2) echo more >> run.sh; git update-index --chmod=+x run.sh; echo > new.sh; \
@@ -248,7 +237,7 @@ fn finding_24_the_pointer_of_a_submodule_is_committed() {
     let url = other.root.to_str().unwrap();
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"];
     world.git(&add);
-    commit_all(&world);
+    world.commit_all();
     let script = "echo x >> $HOME/starts; echo 1 > sub/new; git -C sub add new\n\
                   git -C sub commit -q -m new; echo TASK_COMPLETE\n";
     works(&world, script, &[]).exits(0);
@@ -264,7 +253,7 @@ fn finding_24_a_pointer_that_is_moved_in_a_worktree_is_committed_with_its_commit
     let url = other.root.to_str().unwrap();
     let file = ["-c", "protocol.file.allow=always"];
     world.git(&[&file[..], &["submodule", "--quiet", "add", url, "sub"]].concat());
-    commit_all(&world);
+    world.commit_all();
     let script = "echo x >> $HOME/starts; test $id = 1.1 || { echo 1 > $id.txt; echo TASK_COMPLETE; exit; }\n\
                   git -c protocol.file.allow=always submodule --quiet update --init sub\n\
                   echo 1 > sub/new; git -C sub add new\n\
@@ -290,7 +279,7 @@ fn finding_24_what_no_commit_takes_in_is_named_before_the_commit() {
     let url = other.root.to_str().unwrap();
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"];
     world.git(&add);
-    commit_all(&world);
+    world.commit_all();
     let two = ["--max-task-iterations", "2"];
     let nested = "git init -q out/repo; echo 1 > out/repo/in; echo TASK_COMPLETE\n";
     let ended = works(&world, nested, &two);
@@ -312,7 +301,7 @@ fn finding_25_submodules_that_are_followed_by_habit_do_not_end_a_group() {
     let url = other.root.to_str().unwrap();
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"];
     world.git(&add);
-    commit_all(&world);
+    world.commit_all();
     world.git(&["config", "submodule.recurse", "true"]);
     works(&world, "echo 1 > $id.txt; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
@@ -326,7 +315,7 @@ fn finding_28_ignored_spec_files_stay_out_of_commits() {
         world.git_init();
         world.write(place, "specs/\n");
         if place == ".gitignore" {
-            commit_all(&world);
+            world.commit_all();
         }
         world.write(TASKS, TWO);
         world.write("specs/.current-spec", "test-spec\n");
@@ -414,7 +403,7 @@ fn a_task_takes_four_starts_of_git() {
 fn what_a_check_stages_stays_out_of_the_commit() {
     let world = planned(TWO);
     world.write(TASKS, TWO.replace("`test", "`echo > mine.txt; git add mine.txt; test"));
-    commit_all(&world);
+    world.commit_all();
     works(&world, WORKS, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     assert_eq!(paths_of(&world, "HEAD~1"), ["out/1.1.txt", PROGRESS, TASKS]);

@@ -6,27 +6,23 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{agent, command_run, nothing_is_left, planned};
-use crate::world::{Call, JOURNAL, TASKS, World, call};
+use super::{nothing_is_left, planned, works};
+use crate::world::{JOURNAL, TASKS, World, call};
 
 const SEGMENT: &str = "specs/test-spec/.ralph-journal-1.jsonl";
 const WORKS: &str = "echo 1 > $id.txt; echo TASK_COMPLETE\n";
 
-fn works(world: &World, script: &str) -> Call {
-    call(command_run(world, &agent(world, script), &[]), b"")
-}
-
 /// A plan that was worked to its end, and has one more task since.
 fn with_another_task() -> World {
     let world = planned("- [ ] 1.1 a\n  - **Verify**: `test -f 1.1.txt`\n");
-    works(&world, WORKS).exits(0);
+    works(&world, WORKS, &[]).exits(0);
     world.write(TASKS, world.read(TASKS) + "- [ ] 1.2 b\n  - **Verify**: `test -f 1.2.txt`\n");
     world.git(&["commit", "--quiet", "--all", "-m", "more"]);
     world
 }
 
 /// The events that `specum log` tells, with their tasks.
-fn told(world: &World) -> Vec<(String, String)> {
+fn logged(world: &World) -> Vec<(String, String)> {
     let log = world.specum(&["log", "--json"]);
     let event = |line: &str| {
         let event: Value = serde_json::from_str(line).unwrap();
@@ -44,10 +40,10 @@ fn count(told: &[(String, String)], event: &str, task: &str) -> usize {
 fn finding_2_10_a_loop_has_a_journal_of_its_own_and_the_log_tells_of_earlier_ones() {
     let world = with_another_task();
     let first = world.read(JOURNAL);
-    works(&world, WORKS).exits(0);
+    works(&world, WORKS, &[]).exits(0);
     assert_eq!(world.read(SEGMENT), first);
     assert_eq!(world.journal("passed").len(), 1, "the other is not read again");
-    let told = told(&world);
+    let told = logged(&world);
     for task in ["1.1", "1.2"] {
         assert_eq!(count(&told, "passed", task), 1, "{told:?}");
     }
@@ -60,7 +56,7 @@ fn finding_2_10_a_loop_has_a_journal_of_its_own_and_the_log_tells_of_earlier_one
 fn finding_2_10_what_a_cancelled_loop_has_tried_counts_on() {
     let world = planned("- [ ] 1.1 a\n  - **Verify**: `false`\n");
     let args = ["--max-task-iterations", "1"];
-    call(command_run(&world, &agent(&world, WORKS), &args), b"").exits(6);
+    works(&world, WORKS, &args).exits(6);
     world.specum(&["cancel"]).exits(0);
     world.specum(&["implement"]).exits(0);
     assert!(!world.path(SEGMENT).exists());
@@ -80,10 +76,10 @@ fn finding_2_10_killed_anywhere_the_next_loop_begins_and_nothing_of_the_last_is_
         implement.arg("implement").env("SPECUM_DIE_AT", point.to_string());
         let ended = call(implement, b"").code == Some(0);
         world.specum(&["implement"]).exits(0);
-        let told = told(&world);
+        let told = logged(&world);
         assert_eq!(count(&told, "passed", "1.1"), 1, "killed at {point}: {told:?}");
         assert_eq!(count(&told, "completed", ""), 1, "killed at {point}: {told:?}");
-        works(&world, WORKS).exits(0);
+        works(&world, WORKS, &[]).exits(0);
         if ended {
             assert!(point > 5, "{point} points");
             return;
@@ -100,7 +96,7 @@ fn copy(from: &PathBuf, to: &PathBuf) {
 fn finding_10_what_git_clean_deletes_of_earlier_loops_is_written_again() {
     let world = with_another_task();
     let first = world.read(JOURNAL);
-    works(&world, &format!("git clean -fdxq; {WORKS}")).exits(0);
+    works(&world, &format!("git clean -fdxq; {WORKS}"), &[]).exits(0);
     assert_eq!(world.read(SEGMENT), first);
 }
 
@@ -135,7 +131,7 @@ fn finding_2_10_a_removed_spec_goes_when_it_is_old_unless_it_is_the_only_copy() 
             fs::rename(entry.path(), trash.join(format!("{spec}-20200131T120000000Z"))).unwrap();
         }
     }
-    let ended = works(&world, WORKS);
+    let ended = works(&world, WORKS, &[]);
     let line = "committed-20200131T120000000Z, a removed spec that git has: older than 30 days";
     assert!(ended.exits(0).stdout.contains(line), "{}", ended.stdout);
     let mut left: Vec<String> = fs::read_dir(&trash)
@@ -165,7 +161,7 @@ fn finding_2_10_old_notes_about_sessions_go_unless_their_host_runs() {
     fs::write(notes.join("c.note.json"), note(alive)).unwrap();
     make_old(&notes);
     fs::write(notes.join("b.note.json"), note(json!(null))).unwrap();
-    let ended = works(&world, WORKS);
+    let ended = works(&world, WORKS, &[]);
     let line = "deleted 2 notes about sessions: older than 30 days (keep_days)";
     assert!(ended.exits(0).stdout.contains(line), "{}", ended.stdout);
     let left = |name: &str| notes.join(name).exists();
@@ -177,7 +173,7 @@ fn finding_2_10_old_notes_about_sessions_go_unless_their_host_runs() {
 fn space() -> Value {
     let script = "cat specs/test-spec/.ralph-state.json > $HOME/state; echo 1 > $id.txt; echo TASK_COMPLETE\n";
     let other = planned("- [ ] 1.1 a\n  - **Verify**: `test -f 1.1.txt`\n");
-    works(&other, script).exits(0);
+    works(&other, script, &[]).exits(0);
     let state = fs::read_to_string(other.home().join("state")).unwrap();
     let state: Value = serde_json::from_str(&state).unwrap();
     state["owner"]["process"]["space"].clone()

@@ -6,10 +6,10 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::{
-    JOURNAL, Listener, agent, at_work, command_run, committed, nothing_is_left, planned, run,
-    run_command, send, state_home,
+    Listener, agent, at_work, committed, nothing_is_left, planned, run, run_command, send,
+    state_home, works,
 };
-use crate::world::{World, call, executable, fifo, first_on_path, gate};
+use crate::world::{JOURNAL, World, call, executable, fifo, first_on_path, gate};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n";
@@ -19,7 +19,7 @@ fn an_agent_that_deletes_the_journal_is_not_started_for_ever() {
     let world = planned(ONE);
     let copy = "rm -rf .git/specum";
     let script = format!("rm {JOURNAL}; {copy}; echo x >> $HOME/starts; echo TASK_COMPLETE\n");
-    let ended = call(command_run(&world, &agent(&world, &script), &[]), b"");
+    let ended = works(&world, &script, &[]);
     assert!(ended.exits(1).stderr.contains("something deletes .ralph-journal"), "{}", ended.stderr);
     let starts = fs::read_to_string(world.home().join("starts")).unwrap();
     assert_eq!(starts, "x\nx\n");
@@ -28,9 +28,8 @@ fn an_agent_that_deletes_the_journal_is_not_started_for_ever() {
 #[test]
 fn finding_10_what_git_clean_deletes_is_written_again_and_caps_hold() {
     let world = planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
-    let agent = agent(&world, "git clean -fdxq; echo $id > $id.txt; echo TASK_COMPLETE\n");
     let cap = ["--max-global-iterations", "40"];
-    let ended = call(command_run(&world, &agent, &cap), b"");
+    let ended = works(&world, "git clean -fdxq; echo $id > $id.txt; echo TASK_COMPLETE\n", &cap);
     let told = "the loop's own files were deleted or emptied";
     assert!(ended.exits(0).stdout.contains(told), "{}", ended.stdout);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
@@ -41,7 +40,7 @@ fn finding_10_what_git_clean_deletes_is_written_again_and_caps_hold() {
 fn finding_11_a_journal_that_an_agent_empties_loses_nothing() {
     let world = planned("- [ ] 1.1 a\n- [ ] 1.2 b\n");
     let script = format!("echo $id > $id.txt; : > {JOURNAL}; echo TASK_COMPLETE\n");
-    call(command_run(&world, &agent(&world, &script), &[]), b"").exits(0);
+    works(&world, &script, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     assert_eq!(world.git(&["status", "--porcelain"]), "", "its work is committed");
 }
@@ -71,7 +70,7 @@ fn what_cannot_be_committed_is_not_dropped_from_a_group_in_silence() {
     let world = planned(GROUP);
     let script = "test $id = 1.2 || git init -q sub; echo 1 > $id.txt; echo TASK_COMPLETE\n";
     let args = ["--max-task-iterations", "1"];
-    let ended = call(command_run(&world, &agent(&world, script), &args), b"");
+    let ended = works(&world, script, &args);
     let reason = "sub/ is a git repository of its own";
     assert!(ended.exits(6).stdout.contains(reason), "{}", ended.stdout);
     assert_eq!(committed(&world), ["1.2"]);
@@ -103,7 +102,7 @@ fn an_agent_that_deletes_its_worktree_has_failed() {
             "test $id = 1.1 && mkdir $HOME/once 2>&1 && {deletes}\n\
              test -d . && echo 1 > $id.txt; echo TASK_COMPLETE\n"
         );
-        let ended = call(command_run(&world, &agent(&world, &script), &[]), b"");
+        let ended = works(&world, &script, &[]);
         assert!(ended.exits(0).stdout.contains("deleted the worktree"), "{}", ended.stdout);
         nothing_is_left(&world);
     }
@@ -118,11 +117,11 @@ fn a_note_that_a_killed_run_has_left_half_written_is_deleted() {
     fs::write(&torn, "/half/a/pa").unwrap();
     // Where another run has worktrees, it may be the one that is writing.
     fs::create_dir(all.join("another-run")).unwrap();
-    call(command_run(&world, &agent(&world, "echo TASK_COMPLETE\n"), &[]), b"").exits(0);
+    works(&world, "echo TASK_COMPLETE\n", &[]).exits(0);
     assert!(torn.exists());
     fs::remove_dir(all.join("another-run")).unwrap();
     world.write("specs/test-spec/tasks.md", "- [x] 1.1 [P] a\n- [x] 1.2 [P] b\n- [ ] 1.3 c\n");
-    call(command_run(&world, &agent(&world, "echo TASK_COMPLETE\n"), &[]), b"").exits(0);
+    works(&world, "echo TASK_COMPLETE\n", &[]).exits(0);
     assert!(!torn.exists());
 }
 
@@ -229,7 +228,7 @@ fn an_agent_that_deletes_the_state_has_not_cancelled_the_loop() {
     let script = "rm specs/test-spec/.ralph-state.json\n\
                   until test -e specs/test-spec/.ralph-state.json; do sleep 0.01; done\n\
                   echo TASK_COMPLETE\n";
-    let ended = call(command_run(&world, &agent(&world, script), &[]), b"");
+    let ended = works(&world, script, &[]);
     assert!(ended.exits(0).stdout.contains("are written again"), "{}", ended.stdout);
     assert_eq!(committed(&world), ["1.1"]);
 }

@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 use rustix::process::Signal;
 
 use super::{
-    Listener, agent, at_work, command_run, committed, planned, references, send, told, worktrees,
+    Listener, agent, at_work, command_run, committed, planned, references, run_with, send, works,
+    worktrees,
 };
 use crate::world::{World, call, executable};
 
@@ -62,7 +63,7 @@ fn finding_1_what_a_person_changes_after_a_kill_is_theirs() {
     writes_later(&world, "README.md", "edited\n");
     writes_later(&world, "docs/new.md", "new\n");
     world.git(&["add", "docs/new.md"]);
-    let refused = call(command_run(&world, &agent, &[]), b"");
+    let refused = run_with(&world, &agent, &[]);
     let said = &refused.exits(1).stderr;
     for path in ["mine.txt", "README.md", "docs/new.md"] {
         assert!(said.contains(path), "{said}");
@@ -71,7 +72,7 @@ fn finding_1_what_a_person_changes_after_a_kill_is_theirs() {
     assert!(said.contains(&kept), "{said}");
     assert!(!world.path("1.1.txt").exists());
     assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "half\n");
-    call(command_run(&world, &agent, &["--allow-dirty"]), b"").exits(0);
+    run_with(&world, &agent, &["--allow-dirty"]).exits(0);
     assert_eq!(world.read("mine.txt"), "mine\n");
     assert_eq!(world.read("README.md"), "edited\n");
     let status = world.git(&["status", "--porcelain"]);
@@ -94,7 +95,7 @@ fn finding_1_wherever_a_run_is_killed_what_a_person_changes_then_is_theirs() {
         if !world.read("specs/test-spec/tasks.md").contains("- [ ]") {
             continue;
         }
-        let said = call(command_run(&world, &agent, &[]), b"");
+        let said = run_with(&world, &agent, &[]);
         assert_eq!(said.code, Some(1), "killed at point {point}: {}", said.stdout);
         for path in ["mine.txt", "README.md"] {
             assert!(said.stderr.contains(path), "killed at point {point}: {}", said.stderr);
@@ -111,7 +112,7 @@ fn finding_1_in_doubt_it_is_copied_and_stays_where_it_is() {
     killed(&world, &agent);
     // Whoever deletes a file leaves no time behind.
     fs::remove_file(world.path("README.md")).unwrap();
-    let refused = call(command_run(&world, &agent, &[]), b"");
+    let refused = run_with(&world, &agent, &[]);
     let said = &refused.exits(1).stderr;
     let doubt = "README.md may be yours or of the unfinished attempt at 1.1, and stays where it is";
     assert!(said.contains(doubt), "{said}");
@@ -143,7 +144,7 @@ fn what_stood_before_an_attempt_that_began_without_git_stays() {
     send(&run, Signal::KILL);
     run.wait().unwrap();
     go(&world);
-    let ended = call(command_run(&world, &agent, &["--allow-dirty"]), b"");
+    let ended = run_with(&world, &agent, &["--allow-dirty"]);
     let doubt = "README.md may be yours or of the unfinished attempt at 1.1";
     assert!(ended.exits(0).stdout.contains(doubt), "{}", ended.stdout);
     assert_eq!(world.read("README.md"), "edited\n");
@@ -177,7 +178,7 @@ fn finding_2_what_an_agent_changes_of_what_the_setup_left_is_its_work() {
         &world,
         "echo x > $id.txt; test $id = 1.1 && echo by the agent >> lock.json; echo TASK_COMPLETE\n",
     );
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(world.git(&["show", "HEAD:lock.json"]), "base\nsetup\nby the agent\n");
     let touched = world.git(&["show", "--format=", "--name-only", "HEAD"]);
     assert!(!touched.contains("lock.json"), "1.2 has not changed it: {touched}");
@@ -186,14 +187,13 @@ fn finding_2_what_an_agent_changes_of_what_the_setup_left_is_its_work() {
 #[test]
 fn finding_3_work_below_the_folder_of_the_spec_is_work() {
     let world = planned(TWO);
-    let agent = agent(&world, "echo $id > specs/test-spec/notes-$id.md; echo TASK_COMPLETE\n");
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    works(&world, "echo $id > specs/test-spec/notes-$id.md; echo TASK_COMPLETE\n", &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     for id in ["1.1", "1.2"] {
         let notes = world.git(&["show", &format!("HEAD:specs/test-spec/notes-{id}.md")]);
         assert_eq!(notes, format!("{id}\n"));
     }
-    assert_eq!(told(&world, "set-aside"), 0, "and is done once");
+    assert_eq!(world.count("set-aside"), 0, "and is done once");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn finding_4_a_worktree_whose_work_is_kept_nowhere_is_not_removed() {
     world.git(&["config", "filter.missing.required", "true"]);
     world.git(&["config", "filter.missing.clean", "false"]);
     let agent = agent(&world, "echo finished > $id.bin; echo TASK_COMPLETE\n");
-    let ended = call(command_run(&world, &agent, &[]), b"");
+    let ended = run_with(&world, &agent, &[]);
     let left = worktrees(&world);
     assert!(!left.is_empty(), "{}", ended.stderr);
     for worktree in &left {
@@ -219,7 +219,7 @@ fn finding_4_a_worktree_whose_work_is_kept_nowhere_is_not_removed() {
     assert!(said.contains("the worktree stays: "), "{said}");
     // With the filter there, the same command goes on.
     world.git(&["config", "filter.missing.clean", "cat"]);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     assert!(worktrees(&world).is_empty());
 }
@@ -247,7 +247,7 @@ fn finding_5_what_ctrl_c_takes_out_of_the_tree_is_named_everywhere() {
 fn finding_6_what_stood_when_an_attempt_began_stands_after_ctrl_c() {
     let world = planned("- [ ] 1.1 a\n  - **Verify**: `grep -q right 1.1.txt`\n");
     let failing = agent(&world, "echo wrong > $id.txt; echo TASK_COMPLETE\n");
-    call(command_run(&world, &failing, &["--max-task-iterations", "1"]), b"").exits(6);
+    run_with(&world, &failing, &["--max-task-iterations", "1"]).exits(6);
     world.write("1.1.txt", "by hand\n");
     world.person(&["resume"]);
     let waits =
@@ -267,7 +267,7 @@ fn finding_8_history_that_an_agent_rewrites_is_noticed_and_the_old_tip_kept() {
     let tip = world.git(&["rev-parse", "HEAD"]);
     let agent =
         agent(&world, "git reset --quiet --hard HEAD~1; echo x > $id.txt; echo TASK_COMPLETE\n");
-    let ended = call(command_run(&world, &agent, &[]), b"");
+    let ended = run_with(&world, &agent, &[]);
     let said = format!("{}{}", ended.stdout, ended.exits(6).stderr);
     assert!(said.contains("the attempt at 1.1 has rewritten the history"), "{said}");
     let kept = references(&world);
@@ -323,11 +323,11 @@ fn history_that_an_agent_rewrites_before_its_run_is_ended_is_noticed() {
         let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
         if signal == Signal::KILL {
             // The next run is the first that can say so.
-            said = call(command_run(&world, &agent, &[]), b"").exits(6).stdout.clone();
+            said = run_with(&world, &agent, &[]).exits(6).stdout.clone();
         }
         is_kept(&world, &tip, &said);
         world.git(&["reset", "--quiet", "--hard", tip.trim()]);
-        call(command_run(&world, &agent, &[]), b"").exits(0);
+        run_with(&world, &agent, &[]).exits(0);
         assert_eq!(committed(&world), ["1.1"]);
         assert_eq!(world.read("README.md"), "as it was\n");
     }
@@ -346,7 +346,7 @@ fn what_a_failed_attempt_has_left_is_committed_although_the_next_one_was_interru
     send(&run, Signal::INT);
     run.wait().unwrap();
     go(&world);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(world.git(&["show", "HEAD:1.1.txt"]), "whole\n");
     assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
@@ -355,8 +355,11 @@ fn what_a_failed_attempt_has_left_is_committed_although_the_next_one_was_interru
 fn finding_9_changes_of_the_persons_that_an_agent_stashes_are_named() {
     let world = with_readme(ONE);
     world.write("README.md", "edited\n");
-    let agent = agent(&world, "git stash --quiet; echo x > $id.txt; echo TASK_COMPLETE\n");
-    let ended = call(command_run(&world, &agent, &["--allow-dirty"]), b"");
+    let ended = works(
+        &world,
+        "git stash --quiet; echo x > $id.txt; echo TASK_COMPLETE\n",
+        &["--allow-dirty"],
+    );
     let gone = "uncommitted changes of yours are gone since the attempt at 1.1 began: README.md";
     assert!(ended.exits(0).stdout.contains(gone), "{}", ended.stdout);
 }
@@ -374,7 +377,7 @@ fn finding_59_an_agent_that_changes_what_git_starts_pauses_the_run() {
         let script =
             format!("test $id = 1.1 && {{ {harm}; }}; echo $id > $id.txt; echo TASK_COMPLETE\n");
         let agent = agent(&world, &script);
-        let ended = call(command_run(&world, &agent, &[]), b"");
+        let ended = run_with(&world, &agent, &[]);
         assert!(ended.exits(6).stdout.contains("changed what git starts"), "{}", ended.stdout);
         assert!(!world.home().join("ran").exists(), "{harm}: it was not started");
         for shown in [&["status"][..], &["log"], &[]] {
@@ -384,12 +387,12 @@ fn finding_59_an_agent_that_changes_what_git_starts_pauses_the_run() {
             assert!(words.contains("specum accept git"), "{shown}");
             assert!(!words.contains("specum resume"), "that alone does not help: {shown}");
         }
-        let again = call(command_run(&world, &agent, &[]), b"");
+        let again = run_with(&world, &agent, &[]);
         assert!(again.exits(6).stderr.contains("`specum accept git` takes it"), "{}", again.stderr);
         let refused = world.specum(&["accept", "git"]);
         assert!(refused.exits(1).stderr.contains("is a person's to say"), "{}", refused.stderr);
         world.person(&["accept", "git"]);
-        call(command_run(&world, &agent, &[]), b"").exits(0);
+        run_with(&world, &agent, &[]).exits(0);
         assert_eq!(committed(&world), ["1.1", "1.2"], "{harm}");
     }
 }
@@ -400,7 +403,7 @@ fn finding_59_settings_may_accept_it_beforehand() {
     world.write(".claude/ralph-specum.local.md", "---\naccept_git_changes: true\n---\n");
     let agent =
         agent(&world, "git config core.hooksPath .husky; echo $id > $id.txt; echo TASK_COMPLETE\n");
-    let ended = call(command_run(&world, &agent, &["--allow-dirty"]), b"");
+    let ended = run_with(&world, &agent, &["--allow-dirty"]);
     let told = "the attempt at 1.1 changed what git starts: core.hookspath";
     assert!(ended.exits(0).stdout.contains(told), "{}", ended.stdout);
 }
@@ -411,8 +414,7 @@ fn finding_9_the_notes_of_the_plan_are_no_change_that_a_group_makes_away_with() 
     let world = planned(TWO);
     world.git(&["rm", "--quiet", "specs/test-spec/.progress.md"]);
     world.git(&["commit", "--quiet", "-m", "no notes"]);
-    let agent = agent(&world, "echo x > $id.txt; echo TASK_COMPLETE\n");
-    let run = call(command_run(&world, &agent, &[]), b"");
+    let run = works(&world, "echo x > $id.txt; echo TASK_COMPLETE\n", &[]);
     assert_eq!(run.exits(0).stderr, "");
     assert!(!run.stdout.contains("uncommitted changes of yours are gone"), "{}", run.stdout);
 }

@@ -6,8 +6,8 @@
 
 use std::fs;
 
-use super::{agent, command_run, committed, nothing_is_left, planned, references};
-use crate::world::{PROGRESS, TASKS, World, call};
+use super::{agent, committed, nothing_is_left, planned, references, run_with, starts, works};
+use crate::world::{PROGRESS, TASKS, World};
 
 /// A sequence and a group, with and without a message of its own.
 const PLAN: &str = "\
@@ -171,14 +171,10 @@ const MORE_SETTINGS: [(&str, &[&str]); 17] = [
     ("worktree.guessRemote", &["true"]),
 ];
 
-fn starts(world: &World) -> usize {
-    fs::read_to_string(world.home().join("starts")).unwrap_or_default().lines().count()
-}
-
 /// Asserts that the plan comes to one agent and one commit a task.
 #[track_caller]
 fn comes_to_one_commit_a_task(world: &World, told: &str) {
-    let ended = call(command_run(world, &agent(world, WORKS), &[]), b"");
+    let ended = works(world, WORKS, &[]);
     let said = format!("{told}\n{}{}", ended.stdout, ended.stderr);
     assert_eq!(ended.code, Some(0), "{said}");
     assert_eq!(committed(world), ["1.1", "1.2", "1.3", "1.4"], "{said}");
@@ -301,7 +297,7 @@ fn a_subject_may_be_any_text() {
     let world = planned(&subjects.iter().enumerate().map(task).collect::<String>());
     world.git(&["config", "commit.cleanup", "strip"]);
     let works = agent(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n");
-    call(command_run(&world, &works, &[]), b"").exits(0);
+    run_with(&world, &works, &[]).exits(0);
     assert_eq!(committed(&world).len(), subjects.len());
     nothing_is_left(&world);
 }

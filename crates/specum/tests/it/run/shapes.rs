@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{agent, command_run, committed, nothing_is_left, planned, run};
-use crate::world::{PROGRESS, TASKS, World, call};
+use super::{committed, nothing_is_left, planned, run, works};
+use crate::world::{PROGRESS, TASKS, World};
 
 /// A sequence and a group, each task with a file of its own.
 const PLAN: &str = "\
@@ -56,7 +56,7 @@ fn named(world: &World) {
 
 /// Asserts that the plan is worked there.
 #[track_caller]
-fn works(world: &World) {
+fn is_worked(world: &World) {
     run(world, &[]).exits(0);
     assert_eq!(committed(world), ["1.1", "1.2", "1.3"]);
     assert_eq!(world.read("out/1.2.txt"), "2\n");
@@ -81,13 +81,13 @@ fn a_plan_is_worked_in_clones_that_have_not_everything() {
         if args == ["--sparse"] {
             world.git(&["sparse-checkout", "set", "--cone", "specs", "src", "out"]);
         }
-        works(&world);
+        is_worked(&world);
         let has_docs = world.path("docs").exists();
         assert_eq!(has_docs, args != ["--sparse"], "what is left out stays out: {args:?}");
     }
     let world = cloned(&origin, &[]);
     world.git(&["sparse-checkout", "set", "--no-cone", "/*", "!/docs/"]);
-    works(&world);
+    is_worked(&world);
     assert!(!world.path("docs").exists());
 }
 
@@ -107,7 +107,7 @@ fn a_plan_is_worked_in_a_worktree_a_submodule_and_a_part_of_a_repository() {
         parent.git(&["worktree", "add", "--quiet", "-b", "side", root.to_str().unwrap()]);
         let world = moved_to(parent, root);
         named(&world);
-        works(&world);
+        is_worked(&world);
     }
     // A submodule.
     let parent = planned("- [ ] 1.1 another plan\n");
@@ -117,7 +117,7 @@ fn a_plan_is_worked_in_a_worktree_a_submodule_and_a_part_of_a_repository() {
     let root = parent.path("sub");
     let world = moved_to(parent, root);
     named(&world);
-    works(&world);
+    is_worked(&world);
     // A part of a repository.
     let world = World::empty();
     world.git_init();
@@ -129,7 +129,7 @@ fn a_plan_is_worked_in_a_worktree_a_submodule_and_a_part_of_a_repository() {
     world.git(&["add", "."]);
     world.git(&["commit", "--quiet", "-m", "begin"]);
     named(&world);
-    works(&world);
+    is_worked(&world);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_plan_is_worked_with_filters_crlf_and_a_detached_head() {
     world.git(&["config", "filter.rot.required", "true"]);
     world.git(&["add", ".gitattributes"]);
     world.git(&["commit", "--quiet", "-m", "attributes"]);
-    works(&world);
+    is_worked(&world);
     assert_eq!(world.git(&["show", "HEAD:out/1.2.txt"]), "3\n", "as the filter has it");
     let world = planned(PLAN);
     world.write(".gitattributes", "* text=auto eol=crlf\n");
@@ -153,7 +153,7 @@ fn a_plan_is_worked_with_filters_crlf_and_a_detached_head() {
     assert_eq!(world.git(&["status", "--porcelain"]), "");
     let world = planned(PLAN);
     world.git(&["checkout", "--quiet", "--detach"]);
-    works(&world);
+    is_worked(&world);
 }
 
 /// Leaves files of every kind and name, in a folder of its own.
@@ -180,7 +180,7 @@ echo TASK_COMPLETE
 fn files_of_every_kind_and_name_are_committed() {
     for group in ["", "[P] "] {
         let world = planned(&format!("- [ ] 1.1 {group}a\n- [ ] 1.2 {group}b\n"));
-        call(command_run(&world, &agent(&world, ODD_FILES), &[]), b"").exits(0);
+        works(&world, ODD_FILES, &[]).exits(0);
         assert_eq!(committed(&world), ["1.1", "1.2"]);
         let list = world.git(&["ls-tree", "-r", "-z", "--name-only", "HEAD", "out 1.2"]);
         let names: Vec<&str> = list.split('\0').filter(|name| !name.is_empty()).collect();
@@ -204,7 +204,7 @@ fn a_file_may_take_the_place_of_a_folder_and_a_folder_that_of_a_file() {
         let script = "case $id in\n\
             1.1) rm file; mkdir file; echo x > file/in;;\n\
             1.2) rm -r folder; echo x > folder;;\nesac\necho TASK_COMPLETE\n";
-        call(command_run(&world, &agent(&world, script), &[]), b"").exits(0);
+        works(&world, script, &[]).exits(0);
         assert_eq!(committed(&world), ["1.1", "1.2"]);
         let tree = world.git(&["ls-tree", "-r", "--name-only", "HEAD", "file", "folder"]);
         assert_eq!(tree, "file/in\nfolder\n");

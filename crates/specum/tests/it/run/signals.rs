@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{
-    Listener, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned, processes,
-    references, send, state_home, told,
+    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, processes,
+    references, run_with, send, state_home,
 };
-use crate::world::{World, call, fifo, gate, lives, skipped, until};
+use crate::world::{TASKS, World, call, fifo, gate, lives, skipped, until};
 
 const FOUR: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n- [ ] 1.4 [P] d\n";
 const ONE: &str = "- [ ] 1.1 a\n";
@@ -47,9 +47,9 @@ fn goes_on(world: &World, agent: &str, tasks: &[&str]) {
     assert_eq!(state["owner"], Value::Null, "nobody holds the spec");
     nothing_is_left(world);
     go(world);
-    call(command_run(world, agent, &[]), b"").exits(0);
+    run_with(world, agent, &[]).exits(0);
     assert_eq!(committed(world), tasks);
-    assert_eq!(told(world, "failed"), 0, "an interruption is no failure");
+    assert_eq!(world.count("failed"), 0, "an interruption is no failure");
     let attempts = world.git(&["log", "--format=%(trailers:key=Attempt,valueonly,separator=)"]);
     let attempts: Vec<&str> = attempts.split_whitespace().collect();
     assert_eq!(attempts, vec!["1"; tasks.len()]);
@@ -173,10 +173,10 @@ fn what_a_person_changes_after_an_interruption_is_theirs() {
     assert_eq!(run.wait().unwrap().code(), Some(130));
     world.write("mine.txt", "by hand");
     go(&world);
-    let refused = call(command_run(&world, &agent, &[]), b"");
+    let refused = run_with(&world, &agent, &[]);
     assert!(refused.exits(1).stderr.contains("mine.txt"), "{}", refused.stderr);
     assert_eq!(world.read("mine.txt"), "by hand");
-    call(command_run(&world, &agent, &["--allow-dirty"]), b"").exits(0);
+    run_with(&world, &agent, &["--allow-dirty"]).exits(0);
     assert_eq!(world.git(&["status", "--porcelain"]), "?? mine.txt\n");
     assert_eq!(world.read("mine.txt"), "by hand");
 }
@@ -198,7 +198,7 @@ fn a_second_ctrl_c_does_not_wait_for_git_and_leaves_no_lock() {
     until("every process has ended", || processes(&world).is_empty());
     assert!(!world.path(".git/index.lock").exists());
     world.git_hook("pre-commit", "exit 0\n");
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
     nothing_is_left(&world);
 }
@@ -317,7 +317,7 @@ fn fault_35_cancel_waited_for_the_iteration_to_finish() {
     nothing_is_left(&world);
     assert_eq!(world.git(&["show", "refs/specum/test-spec/kept/1.1-1:1.1.txt"]), "half\n");
     go(&world);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1"]);
 }
 
@@ -361,7 +361,7 @@ fn agents_that_outlive_a_killed_run_are_ended_by_the_next_and_their_work_kept() 
         assert_eq!(run.wait().unwrap().signal(), Some(9));
         assert!(pids(&said).iter().all(|pid| lives(pid)), "they live on");
         go(&world);
-        call(command_run(&world, &agent, &[]), b"").exits(0);
+        run_with(&world, &agent, &[]).exits(0);
         assert!(pids(&said).iter().all(|pid| !lives(pid)), "{said:?}");
         assert_eq!(committed(&world).len(), tasks);
         assert_eq!(references(&world).len(), tasks, "what each had left is kept");
@@ -383,7 +383,7 @@ fn what_a_check_has_started_and_outlives_a_killed_run_is_ended_by_the_next() {
     run.wait().unwrap();
     assert!(lives(&check), "it lives on");
     go(&world);
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert!(!lives(&check));
     nothing_is_left(&world);
 }
@@ -466,7 +466,7 @@ fn finding_43_an_agent_that_talks_is_not_silent_while_the_run_is_stopped() {
     }
     go(&world);
     assert_eq!(run.wait().unwrap().code(), Some(0));
-    assert_eq!(told(&world, "failed"), 0);
+    assert_eq!(world.count("failed"), 0);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use super::{Listener, agent, command_run, committed, nothing_is_left, planned, told};
+use super::{Listener, agent, command_run, committed, nothing_is_left, planned, run_with};
 use crate::terminal::{CTRL_C, Terminal};
-use crate::world::{call, lives, skipped};
+use crate::world::{lives, skipped};
 
 const ONE: &str = "- [ ] 1.1 a\n";
 const DONE: &str = "echo whole > $id.txt; echo TASK_COMPLETE\n";
@@ -27,7 +27,7 @@ fn finding_36_a_check_that_asks_at_the_terminal_fails_at_once() {
     let agent = agent(&world, DONE);
     let mut run = at_a_terminal(&command_run(&world, &agent, &["--max-task-iterations", "1"]));
     assert_eq!(run.ended().code(), Some(6));
-    assert_eq!(told(&world, "failed"), 1);
+    assert_eq!(world.count("failed"), 1);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn finding_36_an_agent_that_asks_at_the_terminal_goes_on_without_an_answer() {
     command.env("GPG_TTY", "/dev/pts/0");
     let mut run = at_a_terminal(&command);
     assert_eq!(run.ended().code(), Some(0));
-    assert_eq!((committed(&world), told(&world, "failed")), (vec!["1.1".to_owned()], 0));
+    assert_eq!((committed(&world), world.count("failed")), (vec!["1.1".to_owned()], 0));
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn finding_36_a_command_can_be_given_a_terminal_in_which_nobody_types() {
     let agent = agent(&world, &format!("test -t 1 && : < /dev/tty || exit 9\n{DONE}"));
     // As docs/run.md shows it.
     let agent = format!("script -qec '{agent}' /dev/null");
-    call(command_run(&world, &agent, &[]), b"").exits(0);
-    assert_eq!((committed(&world), told(&world, "failed")), (vec!["1.1".to_owned()], 0));
+    run_with(&world, &agent, &[]).exits(0);
+    assert_eq!((committed(&world), world.count("failed")), (vec!["1.1".to_owned()], 0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{plugin, project, run};
+use super::run;
 use crate::host::{self, ClaudeRun};
 use crate::model::{Model, Reply};
 use crate::world::World;
@@ -22,7 +22,7 @@ fn arguments_never_reach_a_shell_and_bad_ones_never_reach_the_model() {
             "demo 'unclosed",
         ];
         for arguments in hostile {
-            let world = project("- [ ] 1.1 a\n");
+            let world = World::planned_as("demo", "- [ ] 1.1 a\n");
             let model = Model::start(|_| Reply::text("The model was called."));
             let outcome =
                 run(&program, &world, &model, &format!("/ralph-specum:implement {arguments}"));
@@ -34,7 +34,7 @@ fn arguments_never_reach_a_shell_and_bad_ones_never_reach_the_model() {
                 "{arguments}"
             );
         }
-        let world = project("- [ ] 1.1 a\n");
+        let world = World::planned_as("demo", "- [ ] 1.1 a\n");
         let model = Model::start(|_| Reply::text("I see."));
         let outcome = run(&program, &world, &model, "/ralph-specum:implement dmeo");
         let said = outcome.result()["result"].as_str().unwrap().to_owned();
@@ -69,11 +69,13 @@ fn good_arguments_arrive_whatever_they_are_written_with() {
 #[test]
 fn without_the_program_a_command_says_how_to_get_it_and_the_host_works_on() {
     for program in host::claudes() {
-        let world = project("- [ ] 1.1 a\n");
+        let world = World::planned_as("demo", "- [ ] 1.1 a\n");
         world.specum(&["implement"]).exits(0);
         let model = Model::start(|_| Reply::text("Hello."));
         let without = |prompt: &str| {
-            ClaudeRun::new(&program, &model.url(), &world.root, prompt).plugin_dir(&plugin()).run()
+            ClaudeRun::new(&program, &model.url(), &world.root, prompt)
+                .plugin_dir(&crate::world::plugin())
+                .run()
         };
         let said =
             without("/ralph-specum:implement").result()["result"].as_str().unwrap().to_owned();
@@ -95,7 +97,7 @@ fn without_the_program_a_command_says_how_to_get_it_and_the_host_works_on() {
 #[test]
 fn a_command_that_fails_says_why_to_the_model() {
     for program in host::claudes() {
-        let world = project("- [ ] 1.1 a\n");
+        let world = World::planned_as("demo", "- [ ] 1.1 a\n");
         world.specum(&["implement"]).exits(0);
         let model = Model::start(|_| Reply::text("There is no such task."));
         let outcome = run(&program, &world, &model, "/ralph-specum:tick 9.9");

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{calls_due, execute, plugin, project, task_of};
+use super::{calls_due, execute, task_of};
 use crate::host::{self, ClaudeRun, Conversation};
 use crate::model::{Gate, Model, Reply, Request};
-use crate::world::{SPECUM, World, until};
+use crate::world::{World, until};
 
 /// Newer hosts run every sub-agent of an interactive session in the background,
 /// whatever a hook says, unless their forks are switched off.
@@ -17,13 +17,11 @@ const FOREGROUND: (&str, &str) = ("CLAUDE_CODE_FORK_SUBAGENT", "0");
 fn three_tasks() -> World {
     let tasks =
         (1..=3).map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `test -f done-1.{n}`\n"));
-    project(&tasks.collect::<String>())
+    World::planned_as("demo", tasks.collect::<String>())
 }
 
 fn at_terminal(program: &Path, world: &World, model: &Model) -> ClaudeRun {
-    ClaudeRun::interactive(program, &model.url(), &world.root)
-        .plugin_dir(&plugin())
-        .path(Path::new(SPECUM).parent().unwrap())
+    ClaudeRun::interactive(program, &model.url(), &world.root).with_specum()
 }
 
 /// A coordinator that answers what a person asks, and otherwise calls what it

@@ -2,16 +2,17 @@
 
 use serde_json::json;
 
-use super::{bash, coordinate, execute, journal, project, run, task_of, tasks_in};
+use super::{bash, coordinate, execute, journal, run, task_of, tasks_in};
 use crate::host;
 use crate::model::{Gate, Model, Reply};
+use crate::world::World;
 
 #[test]
 fn ten_tasks_take_about_eleven_requests_of_the_coordinator() {
     for program in host::claudes() {
         let tasks = (1..=10)
             .map(|n| format!("- [ ] 1.{n} Task {n}\n  - **Verify**: `test -f done-1.{n}`\n"));
-        let world = project(&tasks.collect::<String>());
+        let world = World::planned_as("demo", tasks.collect::<String>());
         let model = Model::start(|request| {
             if request.is_subagent() { execute(request) } else { coordinate(request) }
         });
@@ -38,7 +39,7 @@ fn ten_tasks_take_about_eleven_requests_of_the_coordinator() {
 #[test]
 fn a_coordinator_that_enters_a_worktree_goes_on_with_the_loop() {
     for program in host::claudes() {
-        let world = project("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+        let world = World::planned_as("demo", "- [ ] 1.1 a\n- [ ] 1.2 b\n");
         let root = world.root.clone();
         let model = Model::start(move |request| {
             if request.is_subagent() {
@@ -76,7 +77,7 @@ fn executors_of_a_group_that_tick_their_own_boxes_are_judged_and_committed() {
         let group: String = (1..=3)
             .map(|n| format!("- [ ] 1.{n} [P] Task {n}\n  - **Files**: done-1.{n}\n  - **Verify**: `test -f done-1.{n}`\n"))
             .collect();
-        let world = project(&group);
+        let world = World::planned_as("demo", &group);
         let together = Gate::new(3);
         let model = Model::start(move |request| {
             let id = task_of(request);

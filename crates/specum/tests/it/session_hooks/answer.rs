@@ -24,7 +24,7 @@ fn a_failed_attempt_comes_again_with_its_number() {
     ends(&world, "t1", "TASK_COMPLETE").reason();
     ends(&world, "t1", "TASK_COMPLETE").reason();
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    let text = told(&world, "t1", "x");
+    let text = result_of(&world, "t1", "x");
     assert!(text.starts_with("Task 1.1 failed (attempt 1): "), "{text}");
     assert!(text.contains("- `task 1.1` for `ralph-specum:spec-executor`: a, attempt 2"), "{text}");
 }
@@ -51,7 +51,7 @@ fn a_branch_that_was_switched_is_named_to_everybody() {
     world.git(&["switch", "--quiet", "-c", "elsewhere"]);
     ends(&world, "t1", "TASK_COMPLETE").exits(0);
     let why = "HEAD is on elsewhere, the attempt began on main";
-    let text = told(&world, "t1", "x");
+    let text = result_of(&world, "t1", "x");
     assert!(text.contains(why), "the coordinator: {text}");
     let status = world.specum(&["status"]).exits(0).stdout.clone();
     assert!(status.contains(why), "the person: {status}");
@@ -66,14 +66,14 @@ fn in_a_group_only_the_last_one_carries_what_is_next() {
     world.write("a", "");
     world.write("b", "");
     ends(&world, "1.1", "TASK_COMPLETE").silent();
-    let text = told(&world, "1.1", "x");
+    let text = result_of(&world, "1.1", "x");
     assert_eq!(text, "Task 1.1 has ended; its verdict comes with the last of the group.\n");
     ends(&world, "1.2", "TASK_COMPLETE").silent();
-    let last = told(&world, "1.2", "x");
+    let last = result_of(&world, "1.2", "x");
     assert!(last.starts_with("Task 1.1 passed: "), "{last}");
     assert!(last.contains("\nTask 1.2 passed: ") && last.contains("- `task 1.3`"), "{last}");
     // The host may come with the first one only now.
-    assert_eq!(told(&world, "1.1", "x"), "Task 1.1 has ended; see the others of its group.\n");
+    assert_eq!(result_of(&world, "1.1", "x"), "Task 1.1 has ended; see the others of its group.\n");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn the_last_task_ends_with_the_word() {
     let world = session("- [ ] 1.1 a\n");
     given(&calls(&world, "task 1.1", "t1"));
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    let text = told(&world, "t1", "x");
+    let text = result_of(&world, "t1", "x");
     assert!(text.contains("Every task is done. Say ALL_TASKS_COMPLETE alone on a line"), "{text}");
     assert!(!world.path(STATE).exists());
 }
@@ -93,7 +93,7 @@ fn a_commit_that_git_refuses_is_a_failure_and_nothing_else() {
     given(&calls(&world, "task 1.1", "t1"));
     world.write("a", "");
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    let text = told(&world, "t1", "x");
+    let text = result_of(&world, "t1", "x");
     assert!(
         text.starts_with("Task 1.1 failed (attempt 1): ") && text.contains("lint says no"),
         "{text}"
@@ -105,7 +105,7 @@ fn a_commit_that_git_refuses_is_a_failure_and_nothing_else() {
 fn an_error_of_the_hosts_api_is_no_failed_attempt() {
     let world = session(PLAN);
     given(&calls(&world, "task 1.1", "t1"));
-    let text = told(&world, "t1", "API Error: 500 Internal server error.");
+    let text = result_of(&world, "t1", "API Error: 500 Internal server error.");
     assert!(text.contains("counts as no attempt") && text.contains("API Error: 500"), "{text}");
     assert!(text.contains("Call the Agent tool again with the prompt `task 1.1`"), "{text}");
     assert_eq!(recorded(&world, "returned"), ["1.1"]);

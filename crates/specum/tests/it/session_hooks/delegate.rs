@@ -66,7 +66,7 @@ fn a_session_that_acts_renews_what_is_recorded_of_it() {
         let mut state = world.read_state();
         state["owner"] = before;
         world.state(&state);
-        told(&world, "t1", "lost");
+        result_of(&world, "t1", "lost");
         given(&calls(&world, "task 1.1", "t1"));
         let now = recorded();
         assert_eq!(now["process"], began["process"]);
@@ -128,7 +128,7 @@ fn a_brief_that_the_coordinator_wrote_or_copied_works() {
     assert!(
         given(&calls(&world, own, "t1"))["prompt"].as_str().unwrap().starts_with("- [ ] 1.1 a")
     );
-    told(&world, "t1", "lost");
+    result_of(&world, "t1", "lost");
     let due = world.specum(&["next", "--json"]).json();
     let copied = due["tasks"][0]["brief"].as_str().unwrap();
     assert_eq!(given(&calls(&world, copied, "t2"))["prompt"], copied);
@@ -142,7 +142,7 @@ fn after_four_lost_calls_the_loop_pauses_and_a_person_lets_it_go_on() {
     let world = session(PLAN);
     for n in 1..=4 {
         given(&calls(&world, "task 1.1", &format!("t{n}")));
-        told(&world, &format!("t{n}"), "API Error: 529");
+        result_of(&world, &format!("t{n}"), "API Error: 529");
     }
     let reason = refused(&calls(&world, "task 1.1", "t5"));
     assert!(reason.starts_with("Paused: task 1.1 was given out 4 times"), "{reason}");
@@ -158,7 +158,7 @@ fn after_four_lost_calls_the_loop_pauses_and_a_person_lets_it_go_on() {
         world.in_session(&[verb]).exits(0);
         for n in 1..=4 {
             given(&calls(&world, "task 1.1", &format!("{verb}{n}")));
-            told(&world, &format!("{verb}{n}"), "API Error: 529");
+            result_of(&world, &format!("{verb}{n}"), "API Error: 529");
         }
         refused(&calls(&world, "task 1.1", "t9"));
     }
@@ -172,7 +172,7 @@ fn a_group_that_pauses_for_a_lost_member_keeps_what_its_neighbours_have_finished
     ends(&world, "t0", "TASK_COMPLETE").silent();
     for n in 1..=4 {
         given(&calls(&world, "task 1.2", &format!("t{n}")));
-        told(&world, &format!("t{n}"), "API Error: 529");
+        result_of(&world, &format!("t{n}"), "API Error: 529");
     }
     assert_eq!(recorded(&world, "passed"), Vec::<String>::new());
     let reason = refused(&calls(&world, "task 1.2", "t5"));
@@ -195,7 +195,7 @@ fn a_task_that_is_being_worked_on_is_nobodys_to_tick() {
     given(&calls(&world, "task 1.1", "t1"));
     let (shown, code) = world.person_gets(&["tick", "1.1"]);
     assert!(code != Some(0) && shown.contains("1.1 is being worked on"), "{shown}");
-    told(&world, "t1", "API Error: 529");
+    result_of(&world, "t1", "API Error: 529");
     world.person(&["tick", "1.1"]);
 }
 
@@ -216,7 +216,7 @@ fn what_a_group_has_finished_is_not_done_again() {
     given(&calls(&world, "task 1.1", "t1"));
     world.write("a", "");
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    told(&world, "t1", "x");
+    result_of(&world, "t1", "x");
     // The host is killed, and another session goes on.
     world.in_session(&["implement"]).exits(0);
     let reason = refused(&calls(&world, "task 1.1", "t2"));
@@ -230,7 +230,7 @@ fn an_executor_of_ours_never_starts_without_a_loop() {
     let world = session(PLAN);
     given(&calls(&world, "task 1.1", "t1"));
     world.specum(&["cancel"]).exits(0);
-    let text = told(&world, "t1", "x");
+    let text = result_of(&world, "t1", "x");
     assert!(text.contains("the loop was cancelled"), "{text}");
     let reason = refused(&calls(&world, "task 1.1", "t2"));
     assert!(reason.contains("/ralph-specum:implement starts one"), "{reason}");

@@ -141,7 +141,7 @@ fn an_executor_that_rewrites_its_check_is_judged_by_the_one_on_record() {
     ends(&world, "toolu_1", "TASK_COMPLETE").silent();
     assert_eq!(recorded(&world, "waits"), ["1.1"], "neither passed nor failed");
     assert!(world.read(TASKS).contains("- [ ] 1.1"));
-    let text = told(&world, "toolu_1", "x");
+    let text = result_of(&world, "toolu_1", "x");
     assert!(text.contains("the check of 1.1 was changed while 1.1 was being worked on"), "{text}");
     assert!(text.contains("`task 1.2`"), "others go on: {text}");
 
@@ -231,7 +231,7 @@ fn a_member_of_a_group_that_ticks_its_box_without_work_has_failed() {
 fn an_executor_that_ticks_every_box_and_dies_has_ticked_none() {
     let world = delegated(PLAN);
     world.write(TASKS, PLAN.replace("[ ]", "[x]"));
-    told(&world, "toolu_1", "API Error: 529 Overloaded");
+    result_of(&world, "toolu_1", "API Error: 529 Overloaded");
     let call = calls(&world, "task 1.1", "toolu_2");
     given(&call);
     assert_eq!(world.read(TASKS), PLAN, "1.1 is due");
@@ -244,7 +244,7 @@ fn an_executor_that_ticks_every_box_and_dies_has_ticked_none() {
 fn a_coordinator_that_ticks_the_box_that_is_due_is_sent_back() {
     let world = session(PLAN);
     given(&calls(&world, "task 1.1", "toolu_1"));
-    told(&world, "toolu_1", "API Error");
+    result_of(&world, "toolu_1", "API Error");
     world.write(TASKS, PLAN.replace("[ ] 1.1", "[x] 1.1"));
     let stopped = world.hook("stop", &json!({"prompt_id": "1"})).exits(0).json();
     let context = stopped["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
@@ -338,7 +338,7 @@ fn without_a_repository_the_end_says_that_nothing_is_committed() {
     take_over(&world, "test-session").exits(0);
     given(&calls(&world, "task 1.1", "toolu_1"));
     ends(&world, "toolu_1", "TASK_COMPLETE").silent();
-    let end = told(&world, "toolu_1", "TASK_COMPLETE");
+    let end = result_of(&world, "toolu_1", "TASK_COMPLETE");
     let nothing = "Every task is done. Nothing is committed: this is no git repository.";
     assert!(end.contains(nothing), "{end}");
     assert!(world.specum(&["next"]).exits(0).stdout.contains(nothing));
@@ -364,7 +364,7 @@ fn a_verdict_that_was_cut_off_is_made_by_next() {
         let before = world.read(TASKS);
         assert_eq!(ends(&world, ids[0], "TASK_COMPLETE").code, None, "the judge is killed");
         assert_eq!((world.read(TASKS), recorded(&world, "passed")), (before, vec![]));
-        let text = told(&world, ids[0], "TASK_COMPLETE");
+        let text = result_of(&world, ids[0], "TASK_COMPLETE");
         assert!(text.contains("`specum next`"), "{text}");
         let call = world.specum(&["next"]);
         assert!(call.exits(0).stdout.contains("Due: task"), "{}", call.stdout);

@@ -167,7 +167,7 @@ fn the_loop_is_found_by_the_session_wherever_its_shell_stands() {
         let stopped = at("stop", json!({"prompt_id": "1"}));
         assert!(stopped.stdout.contains(&format!("`task {task}`")), "{}", stopped.stdout);
         ends(&world, id, "TASK_COMPLETE").silent();
-        assert!(told(&world, id, "x").starts_with(&format!("Task {task} passed")));
+        assert!(result_of(&world, id, "x").starts_with(&format!("Task {task} passed")));
     }
     assert!(!world.path(STATE).exists(), "complete");
 }
@@ -177,7 +177,7 @@ fn a_worktree_that_the_shell_has_entered_changes_nothing_for_the_loop() {
     let world = session(PLAN);
     given(&calls(&world, "task 1.1", "t0"));
     world.git(&["worktree", "add", "--quiet", ".claude/worktrees/other"]);
-    told(&world, "t0", "lost");
+    result_of(&world, "t0", "lost");
     let cwd = world.path(".claude/worktrees/other");
     for (id, task) in [("t1", "1.1"), ("t2", "1.2")] {
         let fields = json!({"cwd": cwd, "tool_use_id": id});
@@ -188,7 +188,7 @@ fn a_worktree_that_the_shell_has_entered_changes_nothing_for_the_loop() {
         let stopped = world.hook("stop", &json!({"cwd": cwd, "prompt_id": "1"}));
         assert!(stopped.stdout.contains(&format!("`task {task}`")), "{}", stopped.stdout);
         ends_with(&world, id, &json!({"cwd": cwd})).silent();
-        let text = told(&world, id, "x");
+        let text = result_of(&world, id, "x");
         assert!(text.starts_with(&format!("Task {task} passed")), "{text}");
     }
     assert!(!world.path(STATE).exists(), "complete");
@@ -204,7 +204,7 @@ fn a_session_that_calls_a_plan_complete_from_which_a_task_was_removed_is_not_bel
     given(&calls(&world, "task 1.1", "t1"));
     world.write(TASKS, "- [ ] 1.1 a\n");
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    told(&world, "t1", "x");
+    result_of(&world, "t1", "x");
     assert_eq!(world.read(TASKS), "- [x] 1.1 a\n", "every box is ticked");
     let claims = json!({"prompt_id": "1", "last_assistant_message": "ALL_TASKS_COMPLETE"});
     let line = world.hook("stop", &claims).tells();
@@ -283,11 +283,12 @@ fn complete_is_not_said_before_the_last_commit_is_made() {
         let judge = scope.spawn(|| ends(&world, "1.2", "TASK_COMPLETE"));
         let held = crate::world::gate(&pipe);
         // 1.2 has passed and is ticked; its commit is being made.
-        let early = scope.spawn(|| told(&world, "1.1", "x"));
+        let early = scope.spawn(|| result_of(&world, "1.1", "x"));
         let next = scope.spawn(|| world.specum(&["next"]));
         drop(held);
         judge.join().unwrap().silent();
-        let texts = [early.join().unwrap(), next.join().unwrap().stdout, told(&world, "1.2", "x")];
+        let texts =
+            [early.join().unwrap(), next.join().unwrap().stdout, result_of(&world, "1.2", "x")];
         for text in &texts {
             assert!(!text.contains("Every task is done"), "{text}");
         }
@@ -304,7 +305,7 @@ fn what_an_executor_changes_after_its_verdict_is_in_nobodys_commit() {
     given(&calls(&world, "task 1.1", "t1"));
     world.write("a", "");
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    told(&world, "t1", "x");
+    result_of(&world, "t1", "x");
     given(&calls(&world, "task 1.2", "t2"));
     // Somebody has sent the first one a message.
     world.write("extra", "");
@@ -323,7 +324,7 @@ fn what_it_changes_before_the_next_task_is_called_is_in_nobodys_commit_either() 
     given(&calls(&world, "task 1.1", "t1"));
     world.write("a", "");
     ends(&world, "t1", "TASK_COMPLETE").silent();
-    told(&world, "t1", "x");
+    result_of(&world, "t1", "x");
     world.write("extra", "");
     ends(&world, "t1", "I did more.").silent();
     assert_eq!(world.journal("late")[0]["changed"], json!(["extra"]));

@@ -1,4 +1,5 @@
-use std::process::Command;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -37,6 +38,40 @@ fn the_first_session_that_is_blocked_owns_the_spec_and_others_are_left_alone() {
     } else {
         assert_eq!(memory["owner"].get("process"), None, "it may be a shell");
     }
+}
+
+/// Lets sixteen sessions stop in one moment, and gives those that are blocked.
+fn blocked_at_once(world: &World) -> Vec<String> {
+    let hooks: Vec<(String, Child)> = (0..16)
+        .map(|n| {
+            let mut command = world.command();
+            command.args(["hook", "stop"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+            (format!("s{n}"), command.stderr(Stdio::null()).spawn().expect("the binary starts"))
+        })
+        .collect();
+    let mut waiting = Vec::new();
+    for (session, mut hook) in hooks {
+        let input = json!({"session_id": session, "cwd": world.root}).to_string();
+        // All of them have started, and each goes on with its input.
+        hook.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        waiting.push((session, hook));
+    }
+    let mut blocked = Vec::new();
+    for (session, hook) in waiting {
+        let said = hook.wait_with_output().unwrap().stdout;
+        if String::from_utf8(said).unwrap().contains("\"decision\":\"block\"") {
+            blocked.push(session);
+        }
+    }
+    blocked
+}
+
+#[test]
+fn of_sessions_that_stop_in_one_moment_one_is_blocked_and_owns_the_spec() {
+    let world = World::with_tasks(TWO);
+    let blocked = blocked_at_once(&world);
+    let memory: Value = serde_json::from_str(&world.read(MEMORY)).unwrap();
+    assert_eq!(blocked, [memory["owner"]["sessionId"].as_str().unwrap()]);
 }
 
 #[test]

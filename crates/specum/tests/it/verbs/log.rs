@@ -234,3 +234,29 @@ fn status_says_what_the_loop_has_taken_and_how_the_last_run_ended() {
     assert_eq!((&status["tokens"], &status["cost"]), (&json!(48_211), &json!(0.31)));
     assert_eq!((&status["attempts"], &status["lastRun"]), (&json!(3), &json!("interrupted")));
 }
+
+#[test]
+fn a_long_journal_changes_no_answer() {
+    let answers = |world: &World| -> Vec<String> {
+        let mut said = Vec::new();
+        for args in [&["next"][..], &["check"], &["implement"]] {
+            let call = world.specum(args);
+            said.push(call.exits(0).stdout.replace(world.root.to_str().unwrap(), "."));
+        }
+        let finished = world.finish("1.2", "TASK_COMPLETE");
+        said.push(finished.exits(0).stdout.split(" commit ").next().unwrap().to_owned());
+        said
+    };
+    let (short, long) = (worked(), worked());
+    let story = long.read(JOURNAL);
+    let waits: String = (0..10_000)
+        .map(|n| {
+            let event = if n % 2 == 0 { "paused" } else { "resumed" };
+            format!("{{\"v\":1,\"at\":\"2026-01-01T00:00:00Z\",\"event\":\"{event}\"}}\n")
+        })
+        .collect();
+    long.write(JOURNAL, format!("{waits}{story}{waits}"));
+    assert_eq!(answers(&long), answers(&short));
+    assert_eq!(long.journal("passed").len(), 2);
+    assert_eq!(long.journal("paused").len(), 10_000, "nothing of the story is lost");
+}

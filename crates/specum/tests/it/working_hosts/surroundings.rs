@@ -51,7 +51,7 @@ fn a_name_that_is_lost_meanwhile_is_no_failed_attempt() {
         // With the name back, the result that was handed in is judged.
         let identity = "[user]\n\tname = Ada\n\temail = ada@example.invalid\n";
         std::fs::write(&config, identity).unwrap();
-        let mut next = std::process::Command::new(crate::world::SPECUM);
+        let mut next = std::process::Command::new(crate::world::specum());
         next.arg("next").env_clear().env("HOME", world.home()).current_dir(&world.root);
         next.env("PATH", std::env::var_os("PATH").unwrap());
         assert!(next.output().unwrap().status.success());

@@ -5,13 +5,13 @@ use std::fs;
 
 use rustix::process::Signal;
 
-use super::{TWO, commit_all, with_shared_line};
+use super::{TWO, with_shared_line};
 use crate::run::crash::at_every_point;
 use crate::run::{
-    Listener, PROGRESS, TASKS, agent, at_work, command_run, committed, nothing_is_left, planned,
-    processes, references, run, run_command, send, state_home, told, worktrees,
+    Listener, agent, at_work, command_run, committed, nothing_is_left, planned, processes,
+    references, run, run_command, run_with, send, state_home, worktrees,
 };
-use crate::world::{World, call};
+use crate::world::{PROGRESS, TASKS, World, call};
 
 const SETTINGS: &str = ".claude/ralph-specum.local.md";
 
@@ -70,7 +70,7 @@ fn a_group_that_touches_a_file_of_the_users_leaves_its_bytes_there() {
     let world = with_shared_line(TOUCHES);
     world.write("shared.txt", "base\nmine\n");
     run(&world, &["--allow-dirty"]).exits(0);
-    assert_eq!(told(&world, "set-aside"), 1, "it is done in the tree, where it sees them");
+    assert_eq!(world.count("set-aside"), 1, "it is done in the tree, where it sees them");
     assert_eq!(world.read("shared.txt"), "based\nmine\n");
     assert_eq!(committed(&world), ["1.2", "1.1"]);
 }
@@ -129,7 +129,7 @@ fn a_worktree_is_prepared_and_what_prepares_it_is_nobodys_work() {
     );
     world.write(SETTINGS, "---\nworktree_setup: cp \"$SPECUM_PROJECT/secret\" installed\n---\n");
     world.write(".gitignore", "secret\n");
-    commit_all(&world);
+    world.commit_all();
     world.write("secret", "from the user's tree\n");
     run(&world, &[]).exits(0);
     assert_eq!(world.read("one.txt"), "from the user's tree\n");
@@ -143,12 +143,12 @@ fn a_worktree_is_prepared_and_what_prepares_it_is_nobodys_work() {
 fn a_preparation_that_fails_ends_the_run_and_shows_what_it_said() {
     let world = planned(TWO);
     world.write(SETTINGS, "---\nworktree_setup: echo no such registry >&2; exit 7\n---\n");
-    commit_all(&world);
+    world.commit_all();
     let failed = run(&world, &[]);
     failed.exits(1);
     assert!(failed.stderr.contains("worktree_setup failed (code 7)"), "{}", failed.stderr);
     assert!(failed.stderr.contains("no such registry"), "{}", failed.stderr);
-    assert_eq!(told(&world, "failed"), 0, "it is not the task's fault");
+    assert_eq!(world.count("failed"), 0, "it is not the task's fault");
     nothing_is_left(&world);
     world.write(SETTINGS, "---\nworktree_setup: 'true'\n---\n");
     run(&world, &[]).exits(0);
@@ -202,7 +202,7 @@ fn a_repository_without_a_first_commit_is_worked_in_sequence() {
             .replace("mkdir dir", "mkdir -p dir"),
     )
     .unwrap();
-    call(command_run(&world, &agent, &[]), b"").exits(0);
+    run_with(&world, &agent, &[]).exits(0);
     assert_eq!(committed(&world), ["1.1", "1.2"]);
     nothing_is_left(&world);
 }
