@@ -111,18 +111,31 @@ impl Terminal {
     /// Presses a key until the screen shows what it leads to. A program that asks
     /// its terminal something throws away what is typed meanwhile.
     pub fn press_until(&mut self, keys: &str, text: &str) -> String {
+        let shows = |screen: &Screen| screen.ended || screen.contents().contains(text);
+        self.press_repeatedly(keys, shows);
+        self.shows(text)
+    }
+
+    /// Presses a key until the program has ended by itself.
+    pub fn press_until_ended(&mut self, keys: &str) -> ExitStatus {
+        self.press_repeatedly(keys, |screen| screen.ended);
+        self.ended()
+    }
+
+    /// Presses a key, and again after a while, until the screen is as wanted or
+    /// patience has ended.
+    fn press_repeatedly(&mut self, keys: &str, is_so: impl Fn(&Screen) -> bool) {
         const A_WHILE: Duration = Duration::from_millis(500);
         for _ in 0..PATIENCE.as_millis() / A_WHILE.as_millis() {
-            self.press(keys);
+            // A program that has just ended takes no more keys.
+            let _ = self.keyboard.write_all(keys.as_bytes());
             let screen = self.shown.lock();
-            let waits = |screen: &mut Screen| !screen.ended && !screen.contents().contains(text);
+            let waits = |screen: &mut Screen| !is_so(screen);
             let waited = self.shown.changed.wait_timeout_while(screen, A_WHILE, waits);
-            let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-            if !waited.timed_out() {
-                return screen.contents();
+            if !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
+                return;
             }
         }
-        self.shows(text)
     }
 
     /// The screen as it is now.
