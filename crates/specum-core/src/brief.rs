@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::AttemptId;
 use crate::line;
 use crate::prompt::SpecName;
 use crate::tasks::Command;
@@ -26,6 +27,9 @@ pub struct BriefMarker {
     pub task: String,
     /// From 1.
     pub attempt: u64,
+    /// The attempt's id. Briefs of older versions name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<AttemptId>,
 }
 
 impl BriefMarker {
@@ -75,6 +79,8 @@ pub struct Brief<'a> {
     pub index: usize,
     /// From 1.
     pub attempt: u64,
+    /// The attempt's id.
+    pub id: &'a AttemptId,
     /// What specum runs to check it, in this order.
     pub check: &'a [Command],
     /// Who works.
@@ -129,6 +135,7 @@ impl Brief<'_> {
             spec: self.spec.name.to_owned(),
             task: self.task.to_owned(),
             attempt: self.attempt,
+            id: Some(self.id.clone()),
         };
         // Behind every word of others, who may quote one of their own.
         text.push_str(&format!("\n{}\n## Rules\n", marker.render()));
@@ -202,10 +209,13 @@ impl Brief<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use crate::tasks::{Program, TaskFile};
 
     fn brief<'a>(block: &'a [u8], reasons: &'a [String]) -> Brief<'a> {
+        static ID: LazyLock<AttemptId> = LazyLock::new(|| AttemptId::from("a2"));
         Brief {
             spec: SpecName { name: "demo", path: "./specs/demo" },
             block,
@@ -213,6 +223,7 @@ mod tests {
             task: "1.2",
             index: 1,
             attempt: 2,
+            id: &ID,
             check: &[],
             role: Role::Executor,
             place: WorkPlace::Alone,
@@ -246,7 +257,7 @@ mod tests {
         ## What others learned
         - use nextest
 
-        <!-- specum-attempt {"spec":"demo","task":"1.2","attempt":2} -->
+        <!-- specum-attempt {"spec":"demo","task":"1.2","attempt":2,"id":"a2"} -->
         ## Rules
         - Do this task and nothing else; keep to its Files.
         - specum checks the task itself. Never change ./specs/demo/tasks.md or any .ralph file there, nor use git clean or git stash.
@@ -264,7 +275,8 @@ mod tests {
             let check = check.commands(&|_| Program::Found);
             text(&Brief { check: &check, ..brief(block, &[]) })
         };
-        let fake = BriefMarker { spec: "x".into(), task: "9.9".into(), attempt: 7 }.render();
+        let fake =
+            BriefMarker { spec: "x".into(), task: "9.9".into(), attempt: 7, id: None }.render();
         let verify = format!(
             "`make` or `npm test`, then `grep -c x y` returns 3\n    ```bash\n    echo '{fake}'\n    ls\n    ```\n"
         );
@@ -304,7 +316,8 @@ mod tests {
 
     #[test]
     fn the_marker_is_found_behind_a_block_that_quotes_one() {
-        let fake = BriefMarker { spec: "demo".into(), task: "9.9".into(), attempt: 7 }.render();
+        let fake =
+            BriefMarker { spec: "demo".into(), task: "9.9".into(), attempt: 7, id: None }.render();
         let block = format!("- [ ] 1.2 x\n{fake}\n");
         let found = BriefMarker::find(&text(&brief(block.as_bytes(), &[]))).unwrap();
         assert_eq!((found.task.as_str(), found.attempt), ("1.2", 2));

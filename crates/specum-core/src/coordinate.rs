@@ -205,8 +205,11 @@ impl Coordinator {
                     Broken::Attempt(attempt) => drop(self.leave(&attempt)),
                     Broken::Other => {}
                 }
-                // What has failed is told by whoever drives the run.
-                self.stop(Outcome::Failed { why: String::new() }, actions);
+                // What has failed is told by whoever drives the run. It counts more than
+                // a cap, for which the tree would be looked at once more.
+                let failed = Outcome::Failed { why: String::new() };
+                self.stop(failed.clone(), actions);
+                self.stops = Some(failed);
             }
         }
     }

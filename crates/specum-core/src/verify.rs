@@ -101,6 +101,18 @@ impl CheckRun {
         if runs.is_empty() { CheckRun::Unverified } else { CheckRun::Ran(runs) }
     }
 
+    /// Whether it is these commands that have passed: all of them but for alternatives
+    /// that nobody needed.
+    pub fn is_of(&self, commands: &[Command]) -> bool {
+        let runs = match self {
+            CheckRun::Unverified => &[][..],
+            CheckRun::Ran(runs) => runs,
+        };
+        let was_run = |command: &Command| runs.iter().any(|run| run.command == *command);
+        runs.iter().all(|run| commands.contains(&run.command))
+            && commands.iter().all(|command| command.instead || was_run(command))
+    }
+
     /// Whether nothing that was run could have failed.
     fn proves_nothing(&self) -> bool {
         match self {

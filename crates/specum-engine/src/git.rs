@@ -472,8 +472,12 @@ impl Git {
         Ok(found)
     }
 
-    /// The commit behind another one, or since the first, whose message ends so.
-    pub fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
+    /// The commit behind another one, or since the first, whose message has this line.
+    pub fn commit_since(
+        &self,
+        start: Option<&str>,
+        line: &str,
+    ) -> Result<Option<String>, GitError> {
         // A git that fails is not one that has no commit yet.
         if self.status()?.head.is_none() {
             return Ok(None);
@@ -481,7 +485,7 @@ impl Git {
         let range = start.map_or("HEAD".to_owned(), |start| format!("{start}..HEAD"));
         let log = self.read(&["log", "-z", "--format=%H%n%B", &range])?;
         let mut commits = log.split('\0').filter_map(|commit| commit.split_once('\n'));
-        let found = commits.find(|(_, message)| message.trim_end().ends_with(end.trim_end()));
+        let found = commits.find(|(_, message)| message.lines().any(|found| found == line));
         Ok(found.map(|(id, _)| id.to_owned()))
     }
 

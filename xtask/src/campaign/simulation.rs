@@ -41,7 +41,7 @@ mod world;
 use world::World;
 
 /// How many events a story ends with.
-const LAST_EVENTS: usize = 12;
+const LAST_EVENTS: usize = 24;
 /// How often a broken life is lived again to make its story shorter.
 const RETELLINGS: usize = 60;
 /// How many lives a core has before the others are waited for.

@@ -9,8 +9,9 @@ mod task;
 
 use std::collections::{BTreeMap, HashMap};
 
-use self::task::{Ground, TaskStory};
+use self::task::TaskStory;
 use super::{Attempt, AttemptId};
+use crate::brief::BriefMarker;
 use crate::journal::Record;
 use crate::moment::Moment;
 use crate::progress::Note;
@@ -116,7 +117,6 @@ pub struct Ledger {
     /// The newest attempt at each task of this loop, by the task's name.
     newest: HashMap<String, AttemptId>,
     stories: HashMap<String, TaskStory>,
-    grounds: HashMap<String, Ground>,
     standing: LoopStanding,
     /// Agents that were started and whose work has no verdict.
     launched: Vec<(AttemptId, LaunchPlace)>,
@@ -166,6 +166,8 @@ struct Progress {
     /// Attempts opened before.
     order: usize,
     is_open: bool,
+    /// Whether a run has opened it, and nobody has been called or started for it.
+    is_untouched: bool,
     /// Whether it has passed or failed, or waits for a person.
     has_verdict: bool,
     /// Whether its loop has ended, so that the plan's renames do not concern it.
@@ -233,11 +235,15 @@ impl Ledger {
         open.into_iter().map(|progress| progress.attempt.clone()).collect()
     }
 
-    /// The newest attempt that was opened under a task's name and with this number:
-    /// what the marker of a brief without an id means.
-    pub fn marked(&self, name: &str, number: u64) -> Option<&Attempt> {
-        let meant =
-            |progress: &&Progress| progress.first_name == name && progress.attempt.number == number;
+    /// The attempt that the marker of a brief is about. One without an id means the
+    /// newest attempt that was opened under its task's name and with its number.
+    pub fn marked(&self, marker: &BriefMarker) -> Option<&Attempt> {
+        if let Some(id) = &marker.id {
+            return self.attempt(id);
+        }
+        let meant = |progress: &&Progress| {
+            progress.first_name == marker.task && progress.attempt.number == marker.attempt
+        };
         let found = self.attempts.values().filter(meant).max_by_key(|progress| progress.order);
         found.map(|progress| &progress.attempt)
     }
@@ -269,6 +275,15 @@ impl Ledger {
     pub fn unsettled(&self) -> Vec<(Attempt, LaunchPlace)> {
         let found = self.launched.iter();
         found.filter_map(|(id, place)| Some((self.attempt(id)?.clone(), *place))).collect()
+    }
+
+    /// The open attempts that a run has opened and for which nobody has been called or
+    /// started: what was changed since they were opened is not their work.
+    pub fn untouched(&self) -> Vec<Attempt> {
+        let is_untouched = |attempt: &Attempt| {
+            self.attempts.get(&attempt.id).is_some_and(|progress| progress.is_untouched)
+        };
+        self.open_attempts().into_iter().filter(is_untouched).collect()
     }
 
     /// The attempt whose files were being put into the user's tree when the process
@@ -319,8 +334,12 @@ impl Ledger {
 
     /// What was uncommitted before anybody worked on a task: what is so now, except
     /// for what failed attempts at it have left.
-    pub fn baseline(&self, id: &str, dirty: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        self.grounds.get(id).map_or_else(|| dirty.clone(), |ground| ground.baseline(dirty))
+    pub fn baseline(
+        &self,
+        key: &TaskKey,
+        dirty: &BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        self.story(key).map_or_else(|| dirty.clone(), |story| story.ground.baseline(dirty))
     }
 
     /// What failed attempts at tasks that are still open, and checks, have left in

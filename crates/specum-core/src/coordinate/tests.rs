@@ -354,6 +354,21 @@ fn a_cap_that_is_reached_ends_everybody_and_what_is_done_is_complete_all_the_sam
 }
 
 #[test]
+fn a_run_that_cannot_even_look_at_the_boxes_when_a_cap_is_reached_ends() {
+    let budget = Budget { max_tokens: Some(5), ..Budget::default() };
+    let mut story = Story::with_budget(&["claude"], 1, budget);
+    story.begins();
+    story.opens(vec![alone("a")]);
+    story.ends(Launch(1), done());
+    let actions = story.on(Input::Settled(id("a")));
+    assert_eq!(actions, [Action::Open]);
+    let actions = story.opens(vec![alone("b")]);
+    assert_eq!(actions, [], "the cap is reached");
+    let broke = story.on(Input::Broke(Broken::Open));
+    assert_eq!(broke.last(), Some(&Action::Finish(Outcome::Failed { why: String::new() })));
+}
+
+#[test]
 fn under_a_cap_in_dollars_an_agent_works_alone_until_its_price_is_known() {
     let budget = Budget { max_cost: Some(10.0), ..Budget::default() };
     let mut story = Story::with_budget(&["claude"], 3, budget);

@@ -175,6 +175,25 @@ fn sequence(commands: &[(&str, bool)], failing: &[&str]) -> (String, String) {
 }
 
 #[test]
+fn a_check_that_was_run_is_told_from_another_one() {
+    let command = |text: &str, instead: bool| {
+        let mut command = Command::plain(text);
+        command.instead = instead;
+        command
+    };
+    let with_alternative = [command("a", false), command("b", true), command("c", false)];
+    let ran = CheckRun::of(with_alternative.to_vec(), |command| CommandRun {
+        command,
+        ..run("", ProcessEnd::Code(0))
+    });
+    assert!(ran.is_of(&with_alternative), "nobody needed the alternative");
+    assert!(!ran.is_of(&with_alternative[..2]), "more was run");
+    assert!(!ran.is_of(&[&with_alternative[..], &[command("d", false)]].concat()));
+    assert!(!ran.is_of(&[]) && CheckRun::Unverified.is_of(&[]));
+    assert!(!CheckRun::Unverified.is_of(&with_alternative));
+}
+
+#[test]
 fn every_command_is_run_until_one_fails() {
     let all = [("a", false), ("b", false), ("c", false)];
     assert_eq!(sequence(&all, &[]), ("a b c".into(), String::new()));

@@ -77,7 +77,7 @@ impl Workspace {
         while let Some(passed) = self.store.ledger()?.uncommitted() {
             let judged = Judgement::of_passed(&passed.attempt, passed.changed.clone());
             // Asked first: a git that cannot tell is not one that refuses.
-            match self.commit_of(&**git, &passed.attempt)? {
+            match git.commit_since(passed.attempt.head.as_deref(), &trailer(&passed.attempt))? {
                 // Files and index were there before it was.
                 Some(commit) if passed.isolated.is_some() => {
                     self.record_taken_in(&passed.attempt, Some(commit))?;
@@ -114,7 +114,7 @@ impl Workspace {
                 git.refuse_unable_to_commit()?;
                 git.refuse_unsigned()?;
                 let run = CommitRun::Refused(error.to_string());
-                self.after_no_commit(passed, judged, &run)
+                self.after_no_commit(passed, judged, &run, until)
             }
             // Not the attempt's fault: whoever looks next makes the commit, or
             // finds it made.
@@ -140,7 +140,7 @@ impl Workspace {
         let left: Vec<String> =
             passed.changed.iter().filter(|path| now.contains(path)).cloned().collect();
         if id.is_none() && !left.is_empty() {
-            return self.after_no_commit(passed, judged, &CommitRun::Left(left));
+            return self.after_no_commit(passed, judged, &CommitRun::Left(left), until);
         }
         if let Some(id) = &id
             && !by_hooks.is_empty()
@@ -166,17 +166,20 @@ impl Workspace {
                 || git::is_own_file(path)
         };
         let own = self.git.as_ref().map(|git| self.spec_files(&**git)).unwrap_or_default();
-        let until = until.map(SystemTime::from);
-        let is_earlier = |path: &&String| {
-            let changed = self.git.as_ref().ok().and_then(|git| git.changed_at(path));
-            until.is_none_or(|until| changed.is_some_and(|changed| changed <= until))
-        };
         let beside = now.iter().filter(|path| !is_known(path) && !own.contains(path));
-        let beside = beside.filter(is_earlier).cloned().collect();
+        let beside = beside.filter(|path| self.is_earlier(path, until)).cloned().collect();
         self.remember(status);
         let commit = id.clone();
         self.record(opened, |task| Entry::Committed { task, commit, left: beside })?;
         Ok(CommitOutcome { id, failure: None })
+    }
+
+    /// Whether a file was changed while the run was at work that has left it; what was
+    /// changed later is a person's.
+    fn is_earlier(&self, path: &String, until: Option<Timestamp>) -> bool {
+        let Some(until) = until.map(SystemTime::from) else { return true };
+        let changed = self.git.as_ref().ok().and_then(|git| git.changed_at(path));
+        changed.is_some_and(|changed| changed <= until)
     }
 
     fn after_no_commit(
@@ -184,13 +187,15 @@ impl Workspace {
         passed: &PassedAttempt,
         judged: &Judgement,
         run: &CommitRun,
+        until: Option<Timestamp>,
     ) -> Result<CommitOutcome, AttemptError> {
         let failure = verify::after_commit(run).expect("it says why there is no commit");
         // With what a hook has made before git refused the commit. A git that cannot
         // tell that now is no reason to keep the box ticked.
         let now = self.changed_now(&passed.attempt).unwrap_or_default();
         let mut left = judged.changed.clone();
-        left.extend(now.into_iter().filter(|path| !judged.changed.contains(path)));
+        let is_new = |path: &String| !judged.changed.contains(path);
+        left.extend(now.into_iter().filter(|path| is_new(path) && self.is_earlier(path, until)));
         let output = judged.output.clone();
         self.take_back(passed, judged, TakenBack { failure, output, left }, None)
     }
@@ -255,22 +260,6 @@ impl Workspace {
         Ok(CommitOutcome { id, failure: Some((back, signals(&step))) })
     }
 
-    /// The commit of an attempt, if somebody before us has made it. Its task may
-    /// have been called otherwise then.
-    fn commit_of(
-        &self,
-        git: &dyn Repository,
-        opened: &Attempt,
-    ) -> Result<Option<String>, AttemptError> {
-        for name in std::iter::once(&opened.key.id).chain(&opened.was) {
-            let trailers = self.trailers_of(name, opened.number);
-            if let Some(commit) = git.commit_since(opened.head.as_deref(), &trailers)? {
-                return Ok(Some(commit));
-            }
-        }
-        Ok(None)
-    }
-
     pub(super) fn message(&self, opened: &Attempt) -> String {
         let (spec, id) = (&self.spec.name, &opened.key.id);
         let (subject, body) = match opened.fields().commit {
@@ -280,12 +269,13 @@ impl Workspace {
                 (format!("chore({spec}): {id}"), format!("\n\n{title}"))
             }
         };
-        format!("{subject}{body}\n\n{}", self.trailers_of(id, opened.number))
+        let (number, attempt) = (opened.number, trailer(opened));
+        format!("{subject}{body}\n\nSpec: {spec}\nTask: {id}\nAttempt: {number}\n{attempt}\n")
     }
+}
 
-    /// What tells the commit of an attempt from every other.
-    fn trailers_of(&self, id: &str, attempt: u64) -> String {
-        let spec = &self.spec.name;
-        format!("Spec: {spec}\nTask: {id}\nAttempt: {attempt}\n")
-    }
+/// The line that tells the commit of an attempt from every other. Names and numbers do
+/// not: a task may get the name of another, and a loop that begins anew counts anew.
+fn trailer(attempt: &Attempt) -> String {
+    format!("Attempt-Id: {}", attempt.id)
 }

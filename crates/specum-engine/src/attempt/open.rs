@@ -253,6 +253,7 @@ impl Workspace {
             task: &opened.key.id,
             index: task.map_or(0, |task| task.index),
             attempt: opened.number,
+            id: &opened.id,
             check: &self.commands_of(opened)?,
             role: opened.role,
             place,
@@ -274,8 +275,7 @@ fn opening(
     ledger: &Ledger,
 ) -> Attempt {
     let task = &file.tasks[index];
-    let name = task.name();
-    let dirty = ledger.baseline(&name, &tree.dirty);
+    let dirty = ledger.baseline(&task.key(), &tree.dirty);
     let mut left_before = tree.dirty.clone();
     left_before.retain(|path, digest| dirty.get(path) != Some(digest));
     Attempt {

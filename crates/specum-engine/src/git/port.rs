@@ -86,8 +86,8 @@ impl Repository for Git {
         Git::paths_at(self, commit, paths)
     }
 
-    fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
-        Git::commit_since(self, start, end)
+    fn commit_since(&self, start: Option<&str>, line: &str) -> Result<Option<String>, GitError> {
+        Git::commit_since(self, start, line)
     }
 
     fn had_file(&self, file: &Path, path: &Path) -> Result<bool, GitError> {

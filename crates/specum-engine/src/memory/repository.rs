@@ -305,13 +305,13 @@ impl Repository for MemoryTree {
         Ok(paths.iter().filter(|path| files.contains_key(*path)).cloned().collect())
     }
 
-    fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError> {
+    fn commit_since(&self, start: Option<&str>, line: &str) -> Result<Option<String>, GitError> {
         let history = self.all.history();
         let start = start.map(|start| self.number(&history, start)).transpose()?;
         let Some(head) = history.heads.get(&self.root) else { return Ok(None) };
         let since = history.ancestors(*head).take_while(|at| Some(*at) != start);
-        let ends = |message: &str| message.trim_end().ends_with(end.trim_end());
-        let mut found = since.filter(|at| ends(&history.commits[*at].message));
+        let has_line = |message: &str| message.lines().any(|found| found == line);
+        let mut found = since.filter(|at| has_line(&history.commits[*at].message));
         Ok(found.next().map(|at| at.to_string()))
     }
 

@@ -69,8 +69,8 @@ pub trait Repository: Send + Sync {
     fn file_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;
     /// Which of these paths are part of a commit.
     fn paths_at(&self, commit: &str, paths: &[String]) -> Result<Vec<String>, GitError>;
-    /// The commit behind another one, or since the first, whose message ends so.
-    fn commit_since(&self, start: Option<&str>, end: &str) -> Result<Option<String>, GitError>;
+    /// The commit behind another one, or since the first, whose message has this line.
+    fn commit_since(&self, start: Option<&str>, line: &str) -> Result<Option<String>, GitError>;
     /// Whether the history of a branch, tag or remote has the content of a file at a
     /// path.
     fn had_file(&self, file: &Path, path: &Path) -> Result<bool, GitError>;

@@ -119,7 +119,10 @@ impl Crew<'_> {
     /// Lets the user's tree take in what has passed, on the newest commit.
     pub(super) fn take_in(&self, work: &Work, passed: PassedWork) -> Result<Input, RunError> {
         let opened = &work.attempt;
-        let PassedWork { report, mut commit, mut check } = passed;
+        let PassedWork { report, mut commit, check } = passed;
+        // A person may have accepted another check since.
+        let counts = self.workspace.commands_of(opened)?;
+        let mut check = check.filter(|check| check.is_of(&counts));
         let git = self.workspace.repository()?;
         let (head, check) = loop {
             if self.stop.is_set() {

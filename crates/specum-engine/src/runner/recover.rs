@@ -26,6 +26,8 @@ use crate::process;
 /// left it was at work, if that is over.
 pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result<(), RunError> {
     end_survivors(workspace);
+    // First of all: a git that fails keeps nobody from being charged.
+    charge_lost(workspace)?;
     if let Ok(git) = &workspace.git {
         git.clear_locks()?;
     }
@@ -34,7 +36,6 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
         Err(error @ AttemptError::InTheWay { .. }) => Err(error),
         completed => Ok(completed?),
     };
-    charge_lost(workspace)?;
     workspace.take_back_ticks()?;
     workspace.store.lock()?.remove_temporaries()?;
     let Ok(git) = workspace.git.as_deref() else { return Ok(()) };
@@ -46,7 +47,9 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
         workspace.put_away(git, opened, until)?;
     }
     put_away_worktrees(workspace, git, &unsettled)?;
-    for (opened, _) in unsettled {
+    let untouched = workspace.store.ledger()?.untouched();
+    let opened = unsettled.into_iter().map(|(opened, _)| opened);
+    for opened in opened.chain(untouched) {
         let (task, attempt) = (opened.key, opened.number);
         workspace.store.lock()?.record_of(&opened.id, Entry::Cleared { task, attempt })?;
     }

@@ -401,7 +401,7 @@ fn delegation_of(input: &HookCall<'_>, spec: &Spec, ledger: &Ledger) -> Option<A
             .find(|entry| entry["type"] == "user")?;
         let marker = BriefMarker::find(first["message"]["content"].as_str()?)?;
         (marker.spec == spec.name).then_some(())?;
-        ledger.marked(&marker.task, marker.attempt).cloned()
+        ledger.marked(&marker).cloned()
     })
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Tasks {
     /// Boxes that somebody has ticked while the loop was held, until somebody
     /// looks.
     pub(crate) rogue: BTreeSet<String>,
+    /// Boxes that a person has ticked since somebody looked.
+    unseen: BTreeSet<String>,
     /// Boxes that were rightly ticked and that somebody has opened since
     /// somebody looked.
     pub(crate) reopened: BTreeSet<String>,
@@ -44,6 +46,9 @@ pub(crate) struct Tasks {
     pub(crate) opened: BTreeMap<String, u64>,
     /// How often one has failed or was set aside.
     pub(crate) failed: BTreeMap<String, u64>,
+    /// The checks that counted when something was checked since the newest attempt at
+    /// a task began: a verdict rests on one of them, whatever a person accepts later.
+    pub(crate) counted: BTreeMap<String, Vec<Proof>>,
 }
 
 impl Tasks {
@@ -65,6 +70,16 @@ impl Tasks {
         }
     }
 
+    /// A check has run.
+    pub(crate) fn checked(&mut self) {
+        for (soul, known) in &self.known {
+            let counted = self.counted.entry(soul.clone()).or_default();
+            if !counted.contains(&known.check) {
+                counted.push(known.check);
+            }
+        }
+    }
+
     /// Whether something is behind the tick of a task.
     pub(crate) fn is_proved(&self, soul: &str) -> bool {
         self.earned.contains(soul) || self.by_person.contains(soul)
@@ -79,7 +94,7 @@ impl Tasks {
 
     /// Somebody opens a box: the task is to be done again.
     pub(crate) fn unticked(&mut self, soul: &str) {
-        if self.is_proved(soul) {
+        if self.is_proved(soul) && !self.unseen.remove(soul) {
             self.reopened.insert(soul.to_owned());
         }
         self.forget_tick(soul);
@@ -88,17 +103,21 @@ impl Tasks {
     /// Somebody ticks a box. One that was rightly ticked before, and open for a
     /// moment while nobody looked, tells nobody.
     pub(crate) fn ticked(&mut self, soul: &str, held: bool) {
-        let known = match self.reopened.remove(soul) || !held {
-            true => &mut self.by_person,
-            false => &mut self.rogue,
-        };
-        known.insert(soul.to_owned());
+        if self.reopened.remove(soul) {
+            self.by_person.insert(soul.to_owned());
+        } else if held {
+            self.rogue.insert(soul.to_owned());
+        } else {
+            self.unseen.insert(soul.to_owned());
+            self.by_person.insert(soul.to_owned());
+        }
     }
 
     /// Whoever held the loop is gone, and nobody has looked since. If no task was
     /// being worked on, nobody can tell what that was from what a person did.
     pub(crate) fn holder_is_gone(&mut self) {
         if self.at_work.is_empty() {
+            self.unseen.extend(self.rogue.iter().cloned());
             self.by_person.append(&mut self.rogue);
         }
     }
@@ -121,6 +140,7 @@ impl Tasks {
             }
         }
         self.reopened.clear();
+        self.unseen.clear();
         let mut unproved = BTreeSet::new();
         for (soul, task) in now {
             let known = self.known.entry(soul.clone()).or_insert_with(|| Known::of(file, task));

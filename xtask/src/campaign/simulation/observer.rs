@@ -43,7 +43,6 @@ pub(crate) struct Observer {
 /// An attempt as it is known.
 struct Known {
     key: TaskKey,
-    number: u64,
     /// Its place in the plan when it was opened.
     place: usize,
     is_beside: bool,
@@ -74,23 +73,21 @@ impl Observer {
         self.plan = text.to_vec();
     }
 
-    /// The newest attempt that a brief with this marker is about.
-    pub(crate) fn attempt_of(&self, task: &str, number: u64) -> Option<AttemptId> {
-        let is_it = |known: &Known| known.number == number && known.key.id == task;
-        let found = self.attempts.iter().rev().find(|(_, known)| is_it(known));
-        found.map(|(id, _)| id.clone())
-    }
-
     /// Whether an attempt is open: whatever is changed in the tree now may count as its
     /// work.
     pub(crate) fn is_in_hands(&self) -> bool {
         self.attempts.values().any(|known| !known.has_verdict)
     }
 
-    /// The task of that attempt.
-    pub(crate) fn key_of(&self, task: &str, number: u64) -> Option<TaskKey> {
-        let id = self.attempt_of(task, number)?;
-        self.attempts.get(&id).filter(|known| !known.has_verdict).map(|known| known.key.clone())
+    /// The attempts without a verdict.
+    pub(crate) fn undecided(&self) -> Vec<AttemptId> {
+        let open = self.attempts.iter().filter(|(_, known)| !known.has_verdict);
+        open.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The task of an attempt.
+    pub(crate) fn key_of(&self, id: &AttemptId) -> Option<&TaskKey> {
+        self.attempts.get(id).map(|known| &known.key)
     }
 }
 
@@ -208,7 +205,13 @@ impl World {
                     self.truth.tokens += tokens.unwrap_or(0);
                 }
             }
-            Entry::Integrating { task, .. } => self.is_in_order(record, task)?,
+            // It waits in its worktree, and nobody is at work on it.
+            Entry::Ready { .. } => {
+                if let Some(known) = self.known(record) {
+                    known.is_launched = false;
+                }
+            }
+            Entry::Integrating { task, .. } => self.is_in_order(record, task, &file)?,
             Entry::Passed { .. }
             | Entry::Failed { .. }
             | Entry::SetAside { .. }
@@ -221,6 +224,10 @@ impl World {
                 if let Some(known) = self.known(record) {
                     known.has_verdict = true;
                 }
+            }
+            // A run puts away what others have left before it begins.
+            Entry::RunStarted { .. } => {
+                self.observer.attempts.values_mut().for_each(|known| known.is_launched = false);
             }
             Entry::Waited { millis, .. } => {
                 promise!(*millis <= LONGEST_WAIT, "a wait of {} s", millis / 1000);
@@ -335,11 +342,11 @@ impl World {
         };
         let tasks = &mut self.truth.tasks;
         tasks.reopened.remove(&soul);
+        tasks.counted.remove(&soul);
         tasks.at_work.insert(soul.clone());
         *tasks.opened.entry(soul).or_default() += 1;
         let known = Known {
             key: task.clone(),
-            number,
             place: place.unwrap_or(0),
             is_beside: false,
             is_launched: false,
@@ -353,13 +360,25 @@ impl World {
     }
 
     /// Results go into the tree in the order of the plan.
-    fn is_in_order(&mut self, record: &Record, task: &TaskKey) -> Result<(), Halt> {
+    fn is_in_order(
+        &self,
+        record: &Record,
+        task: &TaskKey,
+        file: &TaskFile<'_>,
+    ) -> Result<(), Halt> {
         let Some(mine) = record.id.as_ref().and_then(|id| self.observer.attempts.get(id)) else {
             return Ok(());
         };
-        let place = mine.place;
+        // Where it was when the attempt began, and where it is: a person may have moved it.
+        let places = |known: &Known| {
+            let its = soul_of(&known.key);
+            (known.place, file.tasks.iter().position(|task| soul(task) == its))
+        };
+        let (then, now) = places(mine);
         let earlier = self.observer.attempts.values().find(|known| {
-            known.is_beside && !known.has_verdict && known.place < place && known.run == record.run
+            let (before, place) = places(known);
+            let is_in_front = before < then && place.is_some() && place < now;
+            known.is_beside && !known.has_verdict && known.run == record.run && is_in_front
         });
         promise!(
             earlier.is_none(),
@@ -395,12 +414,17 @@ impl World {
             self.observer.uncommitted.retain(|other| Some(other) != id.as_ref());
             self.story(format!("the commit of {} is refused", key.id));
             match record.changes.is_some() {
-                true => self.truth.taken_back(&soul),
+                true => self.truth.taken_back(&soul, number_of(&record.entry)),
                 false => self.truth.commit_lost(&soul),
             }
             return Ok(());
         }
-        self.story(format!("{}: {result:?}", key.id));
+        match &record.entry {
+            Entry::Failed { reasons, .. } => {
+                self.story(format!("{}: {result:?}, {}", key.id, reasons.join("; ")));
+            }
+            _ => self.story(format!("{}: {result:?}", key.id)),
+        }
         let acts = id.as_ref().and_then(|id| self.acts.get(id));
         self.is_just(key, result, acts.map(Vec::as_slice).unwrap_or_default())?;
         if record.changes.is_some() {
@@ -434,8 +458,10 @@ impl World {
         match result {
             AttemptResult::Passed => {
                 promise!(claims, "{} passes, and its agent did not say so: {acts:?}", key.id);
+                let counted = self.truth.tasks.counted.get(&soul).into_iter().flatten();
+                let mut proofs = counted.chain([&proof]);
                 promise!(
-                    is_good || proof.proves_nothing(),
+                    is_good || proofs.any(|proof| proof.proves_nothing()),
                     "{} passes by {proof:?}, and its work is not done: {acts:?}",
                     key.id
                 );
@@ -566,5 +592,13 @@ impl World {
             }
         }
         Ok(())
+    }
+}
+
+/// The number of the attempt that a verdict is about.
+fn number_of(verdict: &Entry) -> u64 {
+    match verdict {
+        Entry::Failed { attempt, .. } => *attempt,
+        _ => 0,
     }
 }

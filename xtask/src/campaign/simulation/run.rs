@@ -156,7 +156,7 @@ impl World {
         self.observe()?;
         let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
         self.story(format!("an agent works on {}: {act:?}", at.marker.task));
-        let attempt = self.observer.attempt_of(&at.marker.task, at.marker.attempt);
+        let attempt = at.marker.id.clone();
         run.launches.push(Launch { thread, at, attempt, act, messages: 0 });
         self.agent_meddles("the agent")
     }

@@ -52,6 +52,13 @@ impl Session {
         self.calls.iter_mut().for_each(|call| call.is_disowned = true);
     }
 
+    /// A call for a task has ended: with it every call for that task is taken to be over,
+    /// also one that was made after a person had let the loop go on.
+    fn disown_calls_for(&mut self, soul: &str) {
+        let same = self.calls.iter_mut().filter(|other| other.soul == soul);
+        same.for_each(|other| other.is_disowned = true);
+    }
+
     /// The tasks whose executors are at work for it, as far as anybody knows.
     pub(crate) fn at_work(&self) -> impl Iterator<Item = &str> {
         let calls = self.calls.iter().filter(|call| !call.is_disowned);
@@ -205,9 +212,11 @@ impl World {
         let brief = answer["hookSpecificOutput"]["updatedInput"]["prompt"].as_str();
         let Some(brief) = brief.map(str::to_owned) else { return Ok(answer) };
         let at = AgentAtWork::with_brief(&brief, Path::new(ROOT));
-        let attempt = self.observer.attempt_of(&at.marker.task, at.marker.attempt);
-        let key = self.observer.key_of(&at.marker.task, at.marker.attempt);
-        let soul = key.map(|key| soul_of(&key)).unwrap_or_default();
+        let attempt = at.marker.id.clone();
+        let Some(key) = attempt.as_ref().and_then(|id| self.observer.key_of(id)) else {
+            return Err(Halt::Broken(format!("{:?} is about no attempt", at.marker)));
+        };
+        let soul = soul_of(key);
         promise!(!is_worked.contains(&soul), "two executors work on {}", at.marker.task);
         self.story(format!("the coordinator calls {}", at.marker.task));
         session.is_a_persons_turn = false;
@@ -241,9 +250,7 @@ impl World {
             // Sometimes the host tells, sometimes nobody does.
             if self.chance.once_in(2) {
                 self.hook(session, "post-tool-use", &post)?;
-                // With it every call for the task is taken to be over.
-                let same = session.calls.iter_mut().filter(|other| other.soul == call.soul);
-                same.for_each(|other| other.is_disowned = true);
+                session.disown_calls_for(&call.soul);
             }
             return Ok(true);
         }
@@ -263,6 +270,7 @@ impl World {
             session.calls.push(call);
             return Ok(true);
         }
+        session.disown_calls_for(&call.soul);
         self.hook(session, "post-tool-use", &post)?;
         Ok(true)
     }

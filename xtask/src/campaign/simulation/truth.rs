@@ -139,7 +139,12 @@ impl Truth {
     }
 
     /// A pass was taken back because its work could not be committed.
-    pub(crate) fn taken_back(&mut self, soul: &str) {
+    pub(crate) fn taken_back(&mut self, soul: &str, attempt: u64) {
+        let opened = self.tasks.opened.entry(soul.to_owned()).or_default();
+        *opened = (*opened).max(attempt);
+        // A pass counted in its own loop, and its failure counts in its place; in a loop
+        // that has begun since, the failure is one of its own.
+        self.iterations = self.iterations.saturating_sub(1).max(1) + 1;
         *self.tasks.failed.entry(soul.to_owned()).or_default() += 1;
         self.tasks.forget_tick(soul);
         self.commit_lost(soul);
@@ -328,6 +333,10 @@ impl World {
             at_once.is_ok_and(|other| other == ledger),
             "the journal reads differently at once"
         );
+        if records.is_empty() {
+            // The journal of a loop that is over has become a segment.
+            return Ok(());
+        }
         let summary = Summary::of(&records, file);
         promise!(summary.done == file.done_count(), "the summary counts other ticks");
         // Names are compared only where nobody has given them to others since.
@@ -344,10 +353,6 @@ impl World {
                 .filter(|result| *result != AttemptResult::Open)
                 .collect();
             promise!(told == *verdicts, "{id}: the journal tells {told:?}, it was {verdicts:?}");
-        }
-        if records.is_empty() {
-            // The journal of a loop that is over has become a segment.
-            return Ok(());
         }
         let standing = &summary.standing;
         match self.truth.end {

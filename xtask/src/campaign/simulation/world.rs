@@ -241,8 +241,24 @@ impl World {
         self.story("the machine dies".into());
         // What was recorded until then was recorded while somebody held the loop.
         self.observe()?;
+        // What an agent did last may be known to nobody.
+        for attempt in self.observer.undecided() {
+            self.acts.entry(attempt).or_default().push(super::agents::Act::Death);
+        }
         self.truth.living = false;
         self.truth.tasks.holder_is_gone();
+        self.forget_unrecorded_fixes()
+    }
+
+    /// A fix task goes on record right after it was inserted. If the machine dies in
+    /// between, whoever looks next records it as it then finds it.
+    fn forget_unrecorded_fixes(&mut self) -> Result<(), Halt> {
+        let plan_record = self.store.plan_record();
+        let plan_record = plan_record.map_err(|error| Halt::Broken(error.to_string()))?;
+        let is_lost = |fix: &&String| plan_record.has_begun() && plan_record.task(fix).is_none();
+        for fix in self.truth.fixes.iter().filter(is_lost) {
+            self.truth.tasks.forget(&format!("fix {fix}"));
+        }
         Ok(())
     }
 
@@ -306,6 +322,7 @@ impl World {
     /// Something happens while a check runs.
     pub(crate) fn somebody_meddles(&mut self) -> Result<(), Halt> {
         self.observe()?;
+        self.truth.tasks.checked();
         match self.chance.below(if self.fair { 1 } else { 6 }) {
             4 => self.person_edits(),
             5 => self.agent_meddles("somebody"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::task::TaskStory;
+use super::task::{Ground, TaskStory};
 use super::{
     Call, GitChange, Held, LateWork, LaunchPlace, Ledger, LoopStanding, Progress, ReadyWork,
     UnchargedStart, Uncommitted,
@@ -18,7 +18,7 @@ impl Ledger {
         self.last_at.clone_from(&record.at);
         self.add_to_loop(record);
         if let Some(attempt) = Attempt::opened_by(record) {
-            self.open(attempt);
+            self.open(attempt, record.run.is_some());
         }
         let (Some(task), Some(id)) = (record.entry.task(), self.attempt_of(record)) else {
             return;
@@ -38,7 +38,12 @@ impl Ledger {
     /// What a record means for the loop as a whole.
     fn add_to_loop(&mut self, record: &Record) {
         match &record.entry {
-            Entry::Started { .. } => {
+            Entry::Started { plan, .. } => {
+                if !plan.is_empty() {
+                    // What an agent has used that was started after a cancel is no part of
+                    // what a new loop spends.
+                    self.uncharged.clear();
+                }
                 self.is_in_run = false;
                 self.standing = LoopStanding::UnderWay;
                 self.left_branch = None;
@@ -104,35 +109,43 @@ impl Ledger {
         self.calls.clear();
         self.at_work.clear();
         self.uncharged.clear();
-        self.uncommitted.clear();
         self.sessions.values_mut().for_each(|held| held.is_of_earlier_loop = true);
         self.newest.clear();
         if standing == LoopStanding::Completed {
-            self.grounds.clear();
             self.left.clear();
+            self.uncommitted.clear();
         }
-        self.stories.values_mut().for_each(|story| story.is_of_earlier_loop = true);
+        for story in self.stories.values_mut() {
+            story.is_of_earlier_loop = true;
+            if standing == LoopStanding::Completed {
+                story.ground = Ground::default();
+            }
+        }
         for (id, progress) in &mut self.attempts {
             progress.is_of_earlier_loop = true;
             // What its agent leaves is still to be put away, and nothing of the user's. A
             // run that has not heard of the end yet may start the agent of an open one.
+            // What has passed is still to be committed.
             let was_open = std::mem::take(&mut progress.is_open);
-            if !was_open && !self.launched.iter().any(|(launched, _)| launched == id) {
+            let is_launched = self.launched.iter().any(|(launched, _)| launched == id);
+            let has_passed = self.uncommitted.iter().any(|passed| passed.attempt == *id);
+            if !was_open && !is_launched && !has_passed {
                 progress.attempt.slim();
             }
         }
     }
 
-    fn open(&mut self, attempt: Attempt) {
+    fn open(&mut self, attempt: Attempt, is_untouched: bool) {
         let (id, name) = (attempt.id.clone(), attempt.key.id.clone());
         self.forget_launches(&name);
-        self.grounds.entry(name.clone()).or_default().open(&attempt);
+        TaskStory::of(&mut self.stories, &attempt.key).ground.open(&attempt);
         self.newest.insert(name.clone(), id.clone());
         let progress = Progress {
             attempt,
             first_name: name,
             order: self.attempts.len(),
             is_open: true,
+            is_untouched,
             has_verdict: false,
             is_of_earlier_loop: false,
             delegations: 0,
@@ -146,9 +159,9 @@ impl Ledger {
     }
 
     fn add_to_story(&mut self, record: &Record, task: &TaskKey, id: &AttemptId) {
-        let story = TaskStory::of(&mut self.stories, task);
-        story.add(&record.entry);
-        self.grounds.entry(task.id.clone()).or_default().add(&record.entry, id);
+        if let Some(story) = self.story_of(task, id) {
+            story.add(&record.entry, id);
+        }
         match &record.entry {
             Entry::Failed { changed, .. } | Entry::Waits { changed, .. } => {
                 self.left.push((task.id.clone(), changed.clone()));
@@ -163,6 +176,18 @@ impl Ledger {
                 self.late_work[1].push(LateWork { task, changed });
             }
             _ => {}
+        }
+    }
+
+    /// The story that an attempt belongs to. What is heard of an attempt of an earlier
+    /// loop is no part of this one, in which another task may have the name of its own.
+    fn story_of(&mut self, task: &TaskKey, id: &AttemptId) -> Option<&mut TaskStory> {
+        match self.attempts.get(id).is_some_and(|attempt| attempt.is_of_earlier_loop) {
+            false => Some(TaskStory::of(&mut self.stories, task)),
+            true => {
+                let story = self.stories.get_mut(&task.id)?;
+                (story.is_of_earlier_loop && story.key == *task).then_some(story)
+            }
         }
     }
 
@@ -207,9 +232,14 @@ impl Ledger {
     /// What a record says of the agents at work and of their results.
     fn add_to_work(&mut self, record: &Record, task: &TaskKey, id: &AttemptId) {
         match &record.entry {
-            Entry::Opened { .. } | Entry::Delegated { .. } => self.is_at_work(task, id),
+            Entry::Opened { .. } => self.is_at_work(task, id),
+            Entry::Delegated { .. } => {
+                self.is_at_work(task, id);
+                self.is_touched(id);
+            }
             Entry::Launched { agent, beside, isolated, .. } => {
                 self.is_at_work(task, id);
+                self.is_touched(id);
                 let place = match (beside, isolated) {
                     (_, true) => LaunchPlace::Isolated,
                     (true, false) => LaunchPlace::Worktree,
@@ -253,6 +283,12 @@ impl Ledger {
     fn is_at_work(&mut self, task: &TaskKey, id: &AttemptId) {
         self.is_not_at_work(&task.id);
         self.at_work.push(id.clone());
+    }
+
+    fn is_touched(&mut self, id: &AttemptId) {
+        if let Some(progress) = self.attempts.get_mut(id) {
+            progress.is_untouched = false;
+        }
     }
 
     fn is_not_at_work(&mut self, name: &str) {
@@ -306,7 +342,9 @@ impl Ledger {
         if let Some(progress) = self.attempts.get_mut(id).filter(|_| is_settled) {
             progress.attempt.slim();
             (progress.reported, progress.ready) = (None, None);
-            self.grounds.remove(&task.id);
+            if let Some(story) = self.story_of(task, id) {
+                story.ground = Ground::default();
+            }
         }
     }
 
@@ -347,7 +385,6 @@ impl Ledger {
             }
         }
         self.newest = renamed(std::mem::take(&mut self.newest), &renames);
-        self.grounds = renamed(std::mem::take(&mut self.grounds), &renames);
         let (earlier, mut now): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut self.stories)
             .into_iter()
             .partition(|(_, story): &(String, TaskStory)| story.is_of_earlier_loop);

@@ -20,6 +20,7 @@ pub(super) struct TaskStory {
     /// The last commit, once a pass is settled; `None` in it if there was nothing to
     /// commit.
     pub(super) commit: Option<Option<String>>,
+    pub(super) ground: Ground,
 }
 
 impl TaskStory {
@@ -35,6 +36,7 @@ impl TaskStory {
             failure: None,
             kept: None,
             commit: None,
+            ground: Ground::default(),
         };
         let story = stories.entry(task.id.clone()).or_insert_with(new);
         if story.is_of_earlier_loop && story.key != *task {
@@ -45,7 +47,8 @@ impl TaskStory {
         story
     }
 
-    pub(super) fn add(&mut self, entry: &Entry) {
+    pub(super) fn add(&mut self, entry: &Entry, id: &AttemptId) {
+        self.ground.add(entry, id);
         match entry {
             Entry::Failed { reasons, output, .. } | Entry::SetAside { reasons, output, .. } => {
                 self.failure = Some((reasons.clone(), output.clone()));

@@ -106,6 +106,29 @@ fn finding_1_wherever_a_run_is_killed_what_a_person_changes_then_is_theirs() {
 }
 
 #[test]
+fn finding_1_a_commit_that_is_refused_after_a_kill_takes_nothing_of_a_persons() {
+    let mut refused = 0;
+    for point in 1.. {
+        let world = with_readme(ONE);
+        let agent = agent(&world, "echo x >> $id.txt; echo TASK_COMPLETE");
+        let mut command = command_run(&world, &agent, &[]);
+        command.env("SPECUM_DIE_AT", point.to_string());
+        if call(command, b"").code == Some(0) {
+            break;
+        }
+        writes_later(&world, "mine.txt", "mine\n");
+        let once = "test -e $HOME/refused || { touch $HOME/refused; exit 1; }\n";
+        world.git_hook("pre-commit", once);
+        run_with(&world, &agent, &["--allow-dirty"]).exits(0);
+        refused += usize::from(world.home().join("refused").exists());
+        let committed = world.git(&["log", "--format=", "--name-only"]);
+        assert!(!committed.contains("mine.txt"), "killed at point {point}: {committed}");
+        assert_eq!(world.read("mine.txt"), "mine\n");
+    }
+    assert!(refused > 5, "{refused}");
+}
+
+#[test]
 fn finding_1_in_doubt_it_is_copied_and_stays_where_it_is() {
     let world = with_readme(ONE);
     let agent = agent(&world, HALF);

@@ -44,7 +44,8 @@ fn a_marker_of_another_spec_or_behind_the_first_line_is_none_of_ours() {
     let before = world.snapshot();
     let path = transcript("x");
     let marker = |spec: &str| {
-        let text = BriefMarker { spec: spec.into(), task: "1.1".into(), attempt: 1 }.render();
+        let (task, attempt, id) = ("1.1".into(), 1, None);
+        let text = BriefMarker { spec: spec.into(), task, attempt, id }.render();
         json!({"type": "user", "message": {"content": text}}).to_string()
     };
     let plain = json!({"type": "user", "message": {"content": "hello"}}).to_string();

@@ -15,7 +15,7 @@ fn next_prints_a_brief_with_block_failure_learnings_rules_and_marker() {
     let block = MIXED.split("- [ ] 1.2").next().unwrap();
     assert!(text.starts_with(&format!("\nDue: task 1.1 for spec-executor, attempt 2\n\n{block}")));
     for part in [
-        "<!-- specum-attempt {\"spec\":\"test-spec\",\"task\":\"1.1\",\"attempt\":2} -->",
+        "<!-- specum-attempt {\"spec\":\"test-spec\",\"task\":\"1.1\",\"attempt\":2,\"id\":\"",
         "## What failed last time",
         "~~~\nseen\n~~~",
         "## What others learned\n- use make",

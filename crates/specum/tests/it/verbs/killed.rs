@@ -52,6 +52,33 @@ fn finish_killed_at_any_step_ends_with_one_commit_and_a_clean_tree() {
     }
 }
 
+#[test]
+fn killed_at_any_step_a_task_is_not_taken_for_one_that_had_its_name() {
+    let task = |name: &str| format!("- [ ] Make {name}\n  - **Verify**: `test -f {name}.txt`\n");
+    for step in 1.. {
+        let world = World::started(&task("a"));
+        world.specum(&["next"]).exits(0);
+        // It was `no.1` when its attempt began, and another task is that now.
+        world.write(TASKS, task("z") + &task("a"));
+        world.specum(&["next"]).exits(0);
+        world.write("z.txt", "");
+        world.finish("no.1", "TASK_COMPLETE").exits(0);
+        world.write("a.txt", "");
+        let mut finish = world.command();
+        finish.args(["finish", "no.2"]).env("SPECUM_DIE_AT", step.to_string());
+        let is_done = call(finish, b"TASK_COMPLETE").code == Some(0);
+        world.specum(&["next"]);
+        if world.read(TASKS).contains("- [ ] Make a") {
+            world.finish("no.2", "TASK_COMPLETE").exits(0);
+        }
+        let commits = world.git(&["log", "--format=%(trailers:key=Task,valueonly)", "--", "a.txt"]);
+        assert_eq!(commits.trim(), "no.2", "killed at step {step}");
+        if is_done {
+            return;
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn finish_killed_at_any_step_before_the_first_commit_is_no_dead_end() {

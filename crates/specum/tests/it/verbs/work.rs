@@ -2,7 +2,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::world::{PROGRESS, TASKS, World, call};
+use crate::world::{JOURNAL, PROGRESS, TASKS, World, call};
 
 const PLAN: &str = "- [ ] 1.1 Write a\n  - **Files**: a.txt\n  - **Verify**: `test -f a.txt`\n  - **Commit**: `feat: add a`\n- [ ] 1.2 Then b\n";
 
@@ -111,7 +111,9 @@ fn finish_ticks_notes_and_commits_with_the_tasks_message_and_nothing_of_others()
     assert!(call.stdout.contains("1.1 passed: verified, ticked, commit "), "{}", call.stdout);
     assert!(call.stdout.contains("\nTASK_COMPLETE\n") && call.stdout.contains("Due: task 1.2"));
     let message = world.git(&["log", "-1", "--format=%B"]);
-    assert_eq!(message.trim_end(), "feat: add a\n\nSpec: test-spec\nTask: 1.1\nAttempt: 1");
+    let (message, id) = message.trim_end().split_once("\nAttempt-Id: ").unwrap();
+    assert_eq!(message, "feat: add a\n\nSpec: test-spec\nTask: 1.1\nAttempt: 1");
+    assert!(world.read(JOURNAL).contains(&format!("\"id\":\"{id}\"")), "{id} is on record");
     assert_eq!(committed(&world, "HEAD"), ["a.txt", PROGRESS, TASKS]);
     assert_eq!(world.git(&["status", "--porcelain"]), "A  staged.txt\n", "it stays as it was");
     assert!(world.read(TASKS).starts_with("- [x] 1.1 Write a\n"));
