@@ -98,8 +98,11 @@ fn skip_sequence(rest: &mut std::str::Chars<'_>) {
 }
 
 /// The beginning of a text for a sign of life.
-pub(super) fn shown(text: &str) -> String {
-    line::head(&clean(line::head(text, LONGEST_SIGN)), LONGEST_SIGN).trim().to_owned()
+pub(super) fn shown(text: &str) -> Cow<'_, str> {
+    match clean(line::head(text, LONGEST_SIGN)) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
 }
 
 /// The beginning of a text on one line, with a mark if something is missing.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use specum_core::agent::{Report, Sign};
+use specum_core::agent::Report;
 use specum_core::coordinate::{AgentEnd, Input, Launch};
 use specum_core::protocol::WorkSign;
 
@@ -49,8 +49,7 @@ impl Supervisor for Foreman<'_> {
             WorkSign::Answered(answered) => self.send(Input::Answered(self.launch, answered)),
             WorkSign::Said(signs) => {
                 self.crew.listener.keep_pace();
-                let kinds = signs.iter().map(Sign::without_words).collect();
-                self.send(Input::Said(self.launch, kinds));
+                self.send(Input::Said(self.launch, signs.without_words()));
                 self.crew.listener.said(self.work.attempt.key.clone(), signs);
             }
             WorkSign::Ended(_) => {}
