@@ -60,9 +60,8 @@ pub(super) struct PlainReader {
 impl PlainReader {
     /// Takes a line of output.
     fn push(&mut self, line: &[u8], signs: &mut Signs) {
-        let text = String::from_utf8_lossy(line);
-        self.answer.push(&text, LONGEST_ANSWER);
-        self.answer.push("\n", LONGEST_ANSWER);
+        let text = text::readable(line);
+        self.answer.push_line(&text, LONGEST_ANSWER);
         if !text.trim().is_empty() {
             // Most lines say nothing of the kind, and an agent may print millions. Both
             // words have a letter that few others have.
