@@ -17,7 +17,7 @@ use crate::ports::World;
 use crate::process::{Chunk, Handle, WholeLines};
 
 /// How often a sign of life without a meaning is passed on.
-const PULSE: Duration = Duration::from_millis(100);
+pub(super) const PULSE: Duration = Duration::from_millis(100);
 /// How many signs are passed on at once: more would be held in memory.
 const MOST_SIGNS: usize = 256;
 
