@@ -28,7 +28,7 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::lines::Lines;
+pub use self::lines::{Lines, WholeLines};
 pub use self::signs::{OneSign, Signs};
 use crate::verify::{FailureClass, ProcessEnd};
 

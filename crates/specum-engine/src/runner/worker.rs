@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use specum_core::agent::{self, Reader, Report, Signs, Trouble};
+use specum_core::agent::{self, Reader, Report, Signs, Trouble, WholeLines};
 use specum_core::protocol::{CheckedWork, WorkOrder, WorkResult, WorkSign};
 use specum_core::verify::ProcessEnd;
 
@@ -14,7 +14,7 @@ use super::RunError;
 use super::worktree::PreparedWorktree;
 use crate::attempt::run_check;
 use crate::ports::World;
-use crate::process::{Chunk, Handle, WholeLines};
+use crate::process::{Chunk, Handle};
 
 /// How often a sign of life without a meaning is passed on.
 pub(super) const PULSE: Duration = Duration::from_millis(100);
