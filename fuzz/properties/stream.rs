@@ -5,7 +5,7 @@
 //! `=== signal 9`, `=== late 60` or `=== …` says how it ended; what follows is
 //! its standard error.
 
-use specum_core::agent::{self, Lines, Report, Sign};
+use specum_core::agent::{self, Lines, Report, Sign, Signs};
 use specum_core::verify::ProcessEnd;
 
 use super::is_clean;
@@ -62,7 +62,7 @@ fn read(
 ) -> (Vec<Sign>, Report) {
     let mut reader = agent::by_name(name, Some("cat")).expect("an agent of this name").reader();
     let mut lines = Lines::default();
-    let mut signs = Vec::new();
+    let mut signs = Signs::default();
     for bytes in output.chunks(piece.max(1)) {
         lines.push(bytes, |line| reader.read(line, &mut signs));
     }
@@ -70,7 +70,7 @@ fn read(
         signs.extend(reader.line(&line));
     }
     reader.has_answered();
-    (signs, reader.end(ended, stderr))
+    (signs.into(), reader.end(ended, stderr))
 }
 
 /// How much a sign shows.

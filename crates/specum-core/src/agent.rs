@@ -20,6 +20,7 @@ mod lines;
 mod opencode;
 mod reset;
 mod script;
+mod signs;
 mod text;
 
 #[cfg(test)]
@@ -27,7 +28,8 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::lines::Lines;
+pub use self::lines::{Lines, WholeLines};
+pub use self::signs::{OneSign, Signs};
 use crate::verify::{FailureClass, ProcessEnd};
 
 /// The agents that are programs of their own, in the order in which the first
@@ -165,7 +167,7 @@ pub trait Reader: Send {
     fn line(&mut self, line: &[u8]) -> Vec<Sign>;
 
     /// The same, with its signs behind others.
-    fn read(&mut self, line: &[u8], signs: &mut Vec<Sign>) {
+    fn read(&mut self, line: &[u8], signs: &mut Signs) {
         signs.extend(self.line(line));
     }
 
@@ -202,19 +204,6 @@ pub enum Sign {
         /// Why.
         why: String,
     },
-}
-
-impl Sign {
-    /// The same kind of sign, for whoever does not read.
-    pub fn without_words(&self) -> Sign {
-        match self {
-            Sign::Text { .. } => Sign::Text { text: String::new() },
-            Sign::Tool { .. } => Sign::Tool { name: String::new() },
-            Sign::Retrying { .. } => Sign::Retrying { why: String::new() },
-            Sign::ToolEnded => Sign::ToolEnded,
-            Sign::Used(usage) => Sign::Used(*usage),
-        }
-    }
 }
 
 /// What an agent has used.

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Call, Report, Sign};
+use crate::agent::{Call, Report, Signs};
 use crate::attempt::AttemptId;
 use crate::coordinate::{Launch, Site};
 use crate::tasks::{Check, TaskKey};
@@ -55,7 +55,7 @@ pub enum WorkSign {
     /// The agent has printed something without a meaning.
     Printed,
     /// The agent has said what it does.
-    Said(Vec<Sign>),
+    Said(Signs),
     /// The agent has said its last word; or it has said more.
     Answered(bool),
     /// The agent has ended. The worker goes on when it is told to.
@@ -107,7 +107,7 @@ impl WorkResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Reset, Trouble, Usage};
+    use crate::agent::{Reset, Sign, Trouble, Usage};
     use crate::tasks::TaskFile;
     use crate::verify::{CommandRun, ProcessEnd};
 
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<WorkResult>(&line).unwrap(), result());
         let signs = [
             WorkSign::Printed,
-            WorkSign::Said(vec![Sign::ToolEnded, Sign::Text { text: "a\nb".into() }]),
+            WorkSign::Said(vec![Sign::ToolEnded, Sign::Text { text: "a\nb".into() }].into()),
             WorkSign::Answered(true),
             WorkSign::Ended(result().report),
         ];

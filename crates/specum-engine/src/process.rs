@@ -29,7 +29,7 @@ use crate::os;
 
 pub use self::launcher::LocalLauncher;
 pub use self::log::Log;
-pub use self::stream::{Chunk, Handle, Replay, StreamEnd, WholeLines, replay, stream};
+pub use self::stream::{Chunk, Handle, Replay, StreamEnd, replay, stream};
 pub use self::tree::{
     LAUNCH, MARK, Terminal, WhenInterrupted, be_the_launcher, begin_run, clean_up_when_interrupted,
     code_of_signal, end_everything, end_survivors, git_at_work, interrupted_by, launch,

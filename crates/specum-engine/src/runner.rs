@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use specum_core::agent::{Agent, Sign};
+use specum_core::agent::{Agent, Signs};
 use specum_core::budget::Budget;
 use specum_core::coordinate::agents::Patience;
 use specum_core::coordinate::{Broken, Input};
@@ -198,7 +198,7 @@ fn listed(paths: &[String]) -> String {
 /// Everything else is in the [feed](crate::feed).
 pub trait Listener: Sync {
     /// An agent said all this.
-    fn said(&self, task: TaskKey, signs: Vec<Sign>);
+    fn said(&self, task: TaskKey, signs: Signs);
     /// Time has passed; called about ten times a second.
     fn tick(&self);
     /// Waits for a reader that is merely slow. For those who have nothing to do but

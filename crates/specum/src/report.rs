@@ -23,7 +23,9 @@ use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use console::Term;
+use specum_core::agent::OneSign;
 use specum_core::summary::Summary;
+use specum_core::tasks::TaskKey;
 use specum_engine::runner::RunError;
 use specum_engine::store::Store;
 
@@ -37,10 +39,17 @@ trait Reporter {
     /// Something happened. It may be shown with the next [`Reporter::flush`].
     fn line(&mut self, stamp: Stamp<'_>, line: &Line);
 
-    /// Whether the last line waits for the next [`Reporter::flush`], so that no reader can
-    /// have held it up.
-    fn holds_back(&self) -> bool {
-        false
+    /// An agent said all this. It takes as much of it as is written at once, and at least
+    /// one sign: whoever calls it looks at the clock in between.
+    fn said(
+        &mut self,
+        stamp: Stamp<'_>,
+        task: &TaskKey,
+        signs: &mut dyn Iterator<Item = OneSign<'_>>,
+    ) {
+        if let Some(sign) = signs.next() {
+            self.line(stamp, &Line::Agent { task: task.clone(), sign: sign.to_sign() });
+        }
     }
 
     /// So many things that agents said are missing here.

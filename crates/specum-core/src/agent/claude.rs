@@ -139,7 +139,7 @@ impl ClaudeReader {
             match block["type"].as_str() {
                 // What sub-agents say is said to the agent.
                 Some("text") if event["parent_tool_use_id"].is_null() => {
-                    let text = text::shown(block["text"].as_str().unwrap_or_default());
+                    let text = text::shown(block["text"].as_str().unwrap_or_default()).into_owned();
                     signs.push(Sign::Text { text });
                 }
                 Some("tool_use") => {

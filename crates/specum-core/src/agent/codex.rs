@@ -121,7 +121,7 @@ impl CodexReader {
         if item["type"] == "agent_message" {
             let said = item["text"].as_str().unwrap_or_default();
             self.message.replace(said, LONGEST_MESSAGE);
-            return vec![Sign::Text { text: text::shown(said) }];
+            return vec![Sign::Text { text: text::shown(said).into_owned() }];
         }
         let Some(name) = tool(item) else { return Vec::new() };
         let id = id(item);

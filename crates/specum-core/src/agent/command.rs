@@ -6,7 +6,7 @@
 //! line is the word that ends a task, it need not end by itself.
 
 use super::text::{self, TextTail};
-use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Trouble, diagnosis};
+use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Signs, Trouble, diagnosis};
 use crate::completion::{self, TASK_COMPLETE, VERIFICATION_PASS};
 use crate::verify::ProcessEnd;
 
@@ -59,10 +59,9 @@ pub(super) struct PlainReader {
 
 impl PlainReader {
     /// Takes a line of output.
-    pub(super) fn push(&mut self, line: &[u8]) -> Option<Sign> {
-        let text = String::from_utf8_lossy(line);
-        self.answer.push(&text, LONGEST_ANSWER);
-        self.answer.push("\n", LONGEST_ANSWER);
+    fn push(&mut self, line: &[u8], signs: &mut Signs) {
+        let text = text::readable(line);
+        self.answer.push_line(&text, LONGEST_ANSWER);
         if !text.trim().is_empty() {
             // Most lines say nothing of the kind, and an agent may print millions. Both
             // words have a letter that few others have.
@@ -71,7 +70,9 @@ impl PlainReader {
                 && (says(TASK_COMPLETE) || says(VERIFICATION_PASS));
         }
         let text = text::shown(&text);
-        (!text.is_empty()).then_some(Sign::Text { text })
+        if !text.is_empty() {
+            signs.say(&text);
+        }
     }
 
     /// The end of the output.
@@ -82,11 +83,13 @@ impl PlainReader {
 
 impl Reader for PlainReader {
     fn line(&mut self, line: &[u8]) -> Vec<Sign> {
-        self.push(line).into_iter().collect()
+        let mut signs = Signs::default();
+        self.push(line, &mut signs);
+        signs.into()
     }
 
-    fn read(&mut self, line: &[u8], signs: &mut Vec<Sign>) {
-        signs.extend(self.push(line));
+    fn read(&mut self, line: &[u8], signs: &mut Signs) {
+        self.push(line, signs);
     }
 
     fn has_answered(&self) -> bool {

@@ -116,7 +116,7 @@ impl GeminiReader {
     }
 
     fn message_over(&mut self) -> Vec<Sign> {
-        let text = text::shown(&std::mem::take(&mut self.line));
+        let text = text::shown(&std::mem::take(&mut self.line)).into_owned();
         if text.is_empty() { Vec::new() } else { vec![Sign::Text { text }] }
     }
 

@@ -36,6 +36,24 @@ impl Lines {
         self.add(&bytes[from..]);
     }
 
+    /// The lines that are whole by now.
+    pub fn whole(&mut self, bytes: &[u8]) -> WholeLines {
+        let mut whole = WholeLines { text: Vec::with_capacity(bytes.len()) };
+        let mut rest = bytes;
+        if let Some(at) = memchr::memchr(b'\n', rest) {
+            // What was begun in an earlier piece, and may be too long.
+            self.push(&rest[..=at], |line| whole.push(line));
+            rest = &rest[at + 1..];
+        }
+        if let Some(at) = memchr::memrchr(b'\n', rest).filter(|at| *at <= MAX_LINE) {
+            // In one go: to copy short texts one by one takes longer than to find them.
+            whole.text.extend_from_slice(&rest[..=at]);
+            rest = &rest[at + 1..];
+        }
+        self.push(rest, |line| whole.push(line));
+        whole
+    }
+
     /// What is left without an end of line.
     pub fn end(&mut self) -> Option<Vec<u8>> {
         (!self.line.is_empty()).then(|| self.take())
@@ -60,6 +78,33 @@ impl Lines {
     }
 }
 
+/// Lines in one piece of memory: they come by the thousand.
+#[derive(Debug, Default)]
+pub struct WholeLines {
+    /// Each with the character that ends it.
+    text: Vec<u8>,
+}
+
+impl WholeLines {
+    /// Adds a line.
+    pub fn push(&mut self, line: &[u8]) {
+        self.text.extend_from_slice(line);
+        self.text.push(b'\n');
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The lines, without their ends.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        memchr::memchr_iter(b'\n', &self.text)
+            .map(move |end| &self.text[std::mem::replace(&mut from, end + 1)..end])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,14 +117,26 @@ mod tests {
             lines.push(piece, |line| found.push(line.to_vec()));
         }
         found.extend(lines.end());
+        assert_eq!(found, whole_in_pieces(output, length), "all at once, in pieces of {length}");
+        found
+    }
+
+    /// The same, all that a piece completes at once.
+    fn whole_in_pieces(output: &[u8], length: usize) -> Vec<Vec<u8>> {
+        let mut lines = Lines::default();
+        let mut found: Vec<Vec<u8>> = Vec::new();
+        for piece in output.chunks(length) {
+            found.extend(lines.whole(piece).iter().map(<[u8]>::to_vec));
+        }
+        found.extend(lines.end());
         found
     }
 
     #[test]
     fn the_pieces_do_not_show_in_the_lines() {
-        let output = b"one\n\ntwo\r\n\xff\nunended";
+        let output = b"one\n\n\ntwo\r\n\xff\nunended";
         let whole = in_pieces(output, output.len());
-        assert_eq!(whole, [&b"one"[..], b"", b"two\r", b"\xff", b"unended"]);
+        assert_eq!(whole, [&b"one"[..], b"", b"", b"two\r", b"\xff", b"unended"]);
         for length in 1..output.len() {
             assert_eq!(in_pieces(output, length), whole, "in pieces of {length}");
         }

@@ -129,7 +129,7 @@ impl OpencodeReader {
             self.message.replace(said, LONGEST_MESSAGE);
         }
         self.message_id = id;
-        vec![Sign::Text { text: text::shown(said) }]
+        vec![Sign::Text { text: text::shown(said).into_owned() }]
     }
 
     fn count(&mut self, part: &Value) -> Vec<Sign> {

@@ -6,7 +6,7 @@
 //! for the word. A task without a block has nothing to do but its check.
 
 use super::command::PlainReader;
-use super::{Agent, Call, Measures, Order, Reader, Report, Sign, diagnosis};
+use super::{Agent, Call, Measures, Order, Reader, Report, Sign, Signs, diagnosis};
 use crate::verify::ProcessEnd;
 
 pub(super) struct Script;
@@ -51,7 +51,7 @@ impl Reader for ScriptReader {
         self.0.line(line)
     }
 
-    fn read(&mut self, line: &[u8], signs: &mut Vec<Sign>) {
+    fn read(&mut self, line: &[u8], signs: &mut Signs) {
         self.0.read(line, signs);
     }
 

@@ -18,11 +18,17 @@ const LONGEST_REASON: usize = 600;
 
 /// The JSON object on a line, if there is one.
 pub(super) fn event(line: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(line);
+    let text = readable(line);
     let value: Value = serde_json::from_str(&text)
         .or_else(|_| serde_json::from_str(&without_half_characters(&text)))
         .ok()?;
     value.is_object().then_some(value)
+}
+
+/// Bytes as text; what is no UTF-8 becomes U+FFFD.
+pub(super) fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    // Most are text, and to see that takes less than to look for what is not.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// The text with every `\u` escape of half a character made U+FFFD. Programs in
@@ -98,8 +104,11 @@ fn skip_sequence(rest: &mut std::str::Chars<'_>) {
 }
 
 /// The beginning of a text for a sign of life.
-pub(super) fn shown(text: &str) -> String {
-    line::head(&clean(line::head(text, LONGEST_SIGN)), LONGEST_SIGN).trim().to_owned()
+pub(super) fn shown(text: &str) -> Cow<'_, str> {
+    match clean(line::head(text, LONGEST_SIGN)) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
 }
 
 /// The beginning of a text on one line, with a mark if something is missing.
@@ -156,6 +165,12 @@ impl TextTail {
             // In place: the memory of a long text would be taken and given back each time.
             self.0.drain(..self.0.len() - line::tail(&self.0, limit).len());
         }
+    }
+
+    /// Adds a line and its end.
+    pub(super) fn push_line(&mut self, line: &str, limit: usize) {
+        self.push(line, limit);
+        self.0.push('\n');
     }
 
     /// Puts another text in the place of this one.

@@ -102,6 +102,12 @@ pub(crate) fn await_end(child: &mut Child) {
     }
 }
 
+/// Whether we have any child, also one that has ended and was not waited for.
+pub(crate) fn has_children() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
+}
+
 /// The signals by which a person or the system asks a process to end.
 const ASKS: [i32; 4] = [SIGINT, SIGTERM, SIGQUIT, SIGHUP];
 

@@ -50,6 +50,10 @@ pub(crate) fn identity(file: &Metadata) -> u64 {
     file.creation_time()
 }
 
+pub(crate) fn has_children() -> bool {
+    true
+}
+
 pub(crate) fn changed(_file: &Metadata) -> Option<SystemTime> {
     None
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 
-use specum_core::agent::Lines;
+use specum_core::agent::{Lines, WholeLines};
 use specum_core::verify::ProcessEnd;
 
 use super::log::Log;
@@ -73,33 +73,6 @@ pub enum Chunk<'a> {
     Lines(&'a WholeLines),
     /// Part of a line, or something on its standard error.
     Noise,
-}
-
-/// Lines in one piece of memory: they come by the thousand.
-#[derive(Debug, Default)]
-pub struct WholeLines {
-    text: Vec<u8>,
-    /// Where each of them ends.
-    ends: Vec<usize>,
-}
-
-impl WholeLines {
-    /// None yet, and no need to move them while those of this piece are added.
-    fn with_room_for(piece: &[u8]) -> WholeLines {
-        WholeLines { text: Vec::with_capacity(piece.len()), ends: Vec::new() }
-    }
-
-    /// Adds a line.
-    pub fn push(&mut self, line: &[u8]) {
-        self.text.extend_from_slice(line);
-        self.ends.push(self.text.len());
-    }
-
-    /// The lines, without their ends.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let mut from = 0;
-        self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut from, end)..end])
-    }
 }
 
 enum Part {
@@ -231,9 +204,8 @@ fn read_lines(
         let mut lines = Lines::default();
         while let Some(bytes) = source.read(&mut buffer) {
             // All at once: to pass on a short line costs more than to read it.
-            let mut whole = WholeLines::with_room_for(bytes);
-            lines.push(bytes, |line| whole.push(line));
-            let part = if whole.ends.is_empty() { Part::Noise } else { Part::Lines(whole) };
+            let whole = lines.whole(bytes);
+            let part = if whole.is_empty() { Part::Noise } else { Part::Lines(whole) };
             if parts.send(part).is_err() {
                 break;
             }

@@ -4,6 +4,7 @@
 //! Each function carries out one action and returns the input that answers it. Those
 //! that touch the user's tree are called one at a time.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -402,6 +403,7 @@ impl Crew<'_> {
             worktree,
             log: log.clone(),
             began: self.workspace.world().clock.elapsed(),
+            talks_until: Cell::default(),
             tell,
         };
         let result = worker::work(&order, &checkout, &foreman)?;

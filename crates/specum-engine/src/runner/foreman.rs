@@ -1,15 +1,16 @@
 //! The coordinator's side of one worker.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use specum_core::agent::{Report, Sign};
+use specum_core::agent::{Report, Sign, Signs};
 use specum_core::coordinate::{AgentEnd, Input, Launch};
 use specum_core::protocol::WorkSign;
 
 use super::crew::{Crew, StartEnd, Work, lock};
 use super::limits::resets_in;
-use super::worker::Supervisor;
+use super::worker::{PULSE, Supervisor};
 use super::worktree::PreparedWorktree;
 use super::{RunError, Tell, millis_since};
 use crate::attempt;
@@ -23,12 +24,28 @@ pub(super) struct Foreman<'f> {
     pub(super) worktree: Option<&'f PreparedWorktree>,
     pub(super) log: PathBuf,
     pub(super) began: Duration,
+    /// Until when another text tells the coordinator nothing new.
+    pub(super) talks_until: Cell<Duration>,
     pub(super) tell: &'f Tell<'f>,
 }
 
 impl Foreman<'_> {
     fn send(&self, input: Input) {
         (self.tell)(input);
+    }
+
+    /// Tells the coordinator what the agent does. To it a text is a sign of life and no
+    /// more, and to wake it takes longer than to read hundreds of short lines.
+    fn tell_kinds(&self, signs: &Signs) {
+        let kinds = signs.without_words();
+        let now = self.crew.workspace.world().clock.elapsed();
+        let is_talk = matches!(kinds.as_slice(), [Sign::Text { .. }]);
+        if is_talk && now < self.talks_until.get() {
+            return;
+        }
+        let ends_with_text = matches!(kinds.last(), Some(Sign::Text { .. }));
+        self.talks_until.set(if ends_with_text { now + PULSE } else { now });
+        self.send(Input::Said(self.launch, kinds));
     }
 
     /// Whether the agent has changed anything.
@@ -49,8 +66,7 @@ impl Supervisor for Foreman<'_> {
             WorkSign::Answered(answered) => self.send(Input::Answered(self.launch, answered)),
             WorkSign::Said(signs) => {
                 self.crew.listener.keep_pace();
-                let kinds = signs.iter().map(Sign::without_words).collect();
-                self.send(Input::Said(self.launch, kinds));
+                self.tell_kinds(&signs);
                 self.crew.listener.said(self.work.attempt.key.clone(), signs);
             }
             WorkSign::Ended(_) => {}

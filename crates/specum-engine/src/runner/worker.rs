@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use specum_core::agent::{self, Reader, Report, Sign, Trouble};
+use specum_core::agent::{self, Reader, Report, Signs, Trouble, WholeLines};
 use specum_core::protocol::{CheckedWork, WorkOrder, WorkResult, WorkSign};
 use specum_core::verify::ProcessEnd;
 
@@ -14,10 +14,10 @@ use super::RunError;
 use super::worktree::PreparedWorktree;
 use crate::attempt::run_check;
 use crate::ports::World;
-use crate::process::{Chunk, Handle, WholeLines};
+use crate::process::{Chunk, Handle};
 
 /// How often a sign of life without a meaning is passed on.
-const PULSE: Duration = Duration::from_millis(100);
+pub(super) const PULSE: Duration = Duration::from_millis(100);
 /// How many signs are passed on at once: more would be held in memory.
 const MOST_SIGNS: usize = 256;
 
@@ -102,7 +102,7 @@ impl Ear<'_> {
             Chunk::Noise => None,
         };
         let mut is_silent = true;
-        let mut signs = Vec::new();
+        let mut signs = Signs::default();
         for line in lines.into_iter().flat_map(WholeLines::iter) {
             let before = signs.len();
             self.reader.read(line, &mut signs);
@@ -115,7 +115,7 @@ impl Ear<'_> {
                 self.supervisor.tell(WorkSign::Answered(self.has_answered));
             }
             if signs.len() >= MOST_SIGNS {
-                self.pass_on(std::mem::replace(&mut signs, Vec::with_capacity(MOST_SIGNS)));
+                self.pass_on(std::mem::take(&mut signs));
             }
         }
         self.pass_on(signs);
@@ -126,7 +126,7 @@ impl Ear<'_> {
         }
     }
 
-    fn pass_on(&self, signs: Vec<Sign>) {
+    fn pass_on(&self, signs: Signs) {
         if !signs.is_empty() {
             self.supervisor.tell(WorkSign::Said(signs));
         }

@@ -11,7 +11,7 @@ use specum_core::attempt::Ledger;
 use specum_core::journal::{self, Record, StateChange};
 use specum_core::plan_record::PlanRecord;
 
-use crate::ports::{Disk, OpenFile};
+use crate::ports::{Disk, FileInfo, OpenFile};
 
 /// The longest journal worth reading.
 pub(super) const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
@@ -66,6 +66,9 @@ pub(super) struct Records {
     identity: u64,
     /// What was read last, to be sure that the file is still the same.
     last_line: Vec<u8>,
+    /// The file as it was when all of it had been read: as long as nothing about it
+    /// changes, there is nothing to read. `None` if its last line has no end yet.
+    seen: Option<FileInfo>,
     /// Where the attempts stand.
     ledger: Arc<Ledger>,
     /// What is on record about the plan; `None` if only reading everything again
@@ -102,6 +105,9 @@ impl Records {
     /// Reads what was added since. Gives the record of a line that has no end yet:
     /// somebody died before the end of the line, but not before that of the record.
     fn read_on(&mut self, disk: &dyn Disk, path: &Path) -> io::Result<Option<Record>> {
+        if self.seen.is_some() && disk.look(path).ok() == self.seen {
+            return Ok(None);
+        }
         let mut file = match disk.open_own(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -110,12 +116,15 @@ impl Records {
             }
             Err(error) => return Err(error),
         };
+        // Ahead of what is read, so that what is added meanwhile is read the next time.
+        let found = file.info()?;
         if !self.is_of(&mut *file)? {
-            *self = Records { identity: file.info()?.identity, ..Records::default() };
+            *self = Records { identity: found.identity, ..Records::default() };
         }
         let added = file.read(self.length, MAX_JOURNAL)?;
         let whole = added.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.add(&added[..whole]);
+        self.seen = (whole == added.len()).then_some(found);
         Ok(journal::records(&added[whole..]).next())
     }
 

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
-use specum_core::agent::Sign;
-use specum_core::event::{Event, RunId};
+use specum_core::agent::{OneSign, Sign};
+use specum_core::event::Event;
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
@@ -28,27 +28,15 @@ pub(super) struct Json<W> {
     output: W,
     /// Lines that are not written yet.
     lines: Vec<u8>,
-    /// What agents say comes by the million: a line of theirs up to what is said, and
-    /// the moment, the run and the task it is for.
-    before_text: (String, Option<RunId>, TaskKey, Vec<u8>),
 }
 
 impl<W: Write> Json<W> {
     pub(super) fn new(output: W) -> Json<W> {
-        Json { output, lines: Vec::new(), before_text: Default::default() }
+        Json { output, lines: Vec::new() }
     }
 
-    /// Adds the line of something that an agent says, the same as of any event.
-    fn add_said(&mut self, stamp: Stamp<'_>, task: &TaskKey, text: &str) {
-        let (at, run, known_task, before) = &mut self.before_text;
-        if before.is_empty() || at != stamp.at || run.as_ref() != stamp.run || known_task != task {
-            let sign = Sign::Text { text: String::new() };
-            let line = Line::Agent { task: task.clone(), sign };
-            before.clear();
-            add_line(before, &Stamped { stamp, line: &line });
-            before.truncate(before.len() - AFTER_TEXT.len());
-            (*at, *run, *known_task) = (stamp.at.to_owned(), stamp.run.cloned(), task.clone());
-        }
+    /// Adds the line of something that an agent says, from what stands in front of it.
+    fn add_said(&mut self, before: &[u8], text: &str) {
         self.lines.extend_from_slice(before);
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
             self.lines.extend_from_slice(text.as_bytes());
@@ -71,19 +59,35 @@ impl<W: Write> Json<W> {
 
 impl<W: Write> Reporter for Json<W> {
     fn line(&mut self, stamp: Stamp<'_>, line: &Line) {
-        match line {
-            Line::Agent { task, sign: Sign::Text { text } } if stamp.seq.is_none() => {
-                self.add_said(stamp, task, text);
-            }
-            line => add_line(&mut self.lines, &Stamped { stamp, line }),
-        }
+        add_line(&mut self.lines, &Stamped { stamp, line });
         if self.lines.len() >= CHUNK {
             self.write();
         }
     }
 
-    fn holds_back(&self) -> bool {
-        !self.lines.is_empty()
+    fn said(
+        &mut self,
+        stamp: Stamp<'_>,
+        task: &TaskKey,
+        signs: &mut dyn Iterator<Item = OneSign<'_>>,
+    ) {
+        let agent = |sign| Line::Agent { task: task.clone(), sign };
+        // Texts come by the million, and their lines differ in what is said alone.
+        let mut before = Vec::new();
+        let line = agent(Sign::Text { text: String::new() });
+        add_line(&mut before, &Stamped { stamp, line: &line });
+        before.truncate(before.len() - AFTER_TEXT.len());
+        for sign in signs {
+            match sign {
+                OneSign::Text(text) => self.add_said(&before, text),
+                OneSign::Other(sign) => {
+                    add_line(&mut self.lines, &Stamped { stamp, line: &agent(sign.clone()) });
+                }
+            }
+            if self.lines.len() >= CHUNK {
+                return self.write();
+            }
+        }
     }
 
     fn left_out(&mut self, stamp: Stamp<'_>, count: u64) {
@@ -188,6 +192,8 @@ impl Formatter for Harmless {
 mod tests {
     use super::*;
     use serde_json::Value;
+    use specum_core::agent::Signs;
+    use specum_core::event::RunId;
 
     /// Counts how often it is written to.
     #[derive(Default)]
@@ -208,15 +214,22 @@ mod tests {
         }
     }
 
+    /// Writes all that an agent said.
+    fn say(json: &mut Json<&mut Counted>, stamp: Stamp<'_>, task: &TaskKey, signs: &Signs) {
+        let mut signs = signs.iter().peekable();
+        while signs.peek().is_some() {
+            json.said(stamp, task, &mut signs);
+        }
+    }
+
     #[test]
     fn finding_54_many_short_events_are_written_at_once() {
         let mut output = Counted::default();
         let mut json = Json::new(&mut output);
-        for number in 0..1000 {
-            let task = TaskKey { id: "1.1".into(), title: "a".into() };
-            let sign = Sign::Text { text: number.to_string() };
-            json.line(Stamp::default(), &Line::Agent { task, sign });
-        }
+        let task = TaskKey { id: "1.1".into(), title: "a".into() };
+        let mut signs = Signs::default();
+        (0..1000).for_each(|number| signs.say(&number.to_string()));
+        say(&mut json, Stamp::default(), &task, &signs);
         json.flush();
         let text = String::from_utf8(output.text).unwrap();
         let numbers = text.lines().map(|line| {
@@ -239,9 +252,11 @@ mod tests {
             let stamp = Stamp { at: &at, seq: None, run: (number > 20).then_some(&run) };
             let id = format!("1.{}", number / 7);
             let task = TaskKey { id, title: "say \"it\"".into() };
-            let line = Line::Agent { task, sign: Sign::Text { text: (*text).into() } };
-            json.line(stamp, &line);
-            expected.push_str(&event_line(stamp, &line));
+            let signs = vec![Sign::Text { text: (*text).into() }, Sign::ToolEnded];
+            say(&mut json, stamp, &task, &signs.clone().into());
+            for sign in signs {
+                expected.push_str(&event_line(stamp, &Line::Agent { task: task.clone(), sign }));
+            }
         }
         json.flush();
         assert_eq!(String::from_utf8(output.text).unwrap(), expected);

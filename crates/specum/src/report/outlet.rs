@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use specum_core::agent::Sign;
+use specum_core::agent::Signs;
 use specum_core::event::Event;
 use specum_core::journal::Entry;
 use specum_core::summary::Summary;
@@ -26,7 +26,7 @@ use specum_engine::runner::{Listener, RunError};
 use specum_engine::store::{Store, StoreError};
 
 use super::Reporter;
-use super::lines::{Line, Lines, Stamp};
+use super::lines::{Lines, Stamp};
 
 /// How much may wait before agents are held up.
 const BEHIND: usize = 500;
@@ -85,7 +85,7 @@ struct Queued {
 }
 
 enum Item {
-    Said(TaskKey, Vec<Sign>),
+    Said(TaskKey, Signs),
     LeftOut(u64),
     Summary(String, Box<Summary>),
     Failure(String),
@@ -131,7 +131,7 @@ impl Outlet {
 }
 
 impl Listener for Outlet {
-    fn said(&self, task: TaskKey, signs: Vec<Sign>) {
+    fn said(&self, task: TaskKey, signs: Signs) {
         let mut queue = self.0.lock();
         let recorded = self.0.store.written();
         if queue.length >= FULL {
@@ -331,18 +331,11 @@ impl Writer<'_> {
             Item::Summary(spec, summary) => self.reporter.summary(&at, &spec, &summary),
             Item::Failure(line) => self.reporter.failure(&line),
             Item::Said(task, signs) => {
-                let mut signs = signs.into_iter();
-                let Some(sign) = signs.next() else { return };
-                let mut line = Line::Agent { task, sign };
+                let mut signs = signs.iter().peekable();
                 let mut began = Instant::now();
-                self.reporter.line(stamp, &line);
-                for next in signs {
-                    if let Line::Agent { sign, .. } = &mut line {
-                        *sign = next;
-                    }
-                    self.reporter.line(stamp, &line);
-                    // A look at the clock takes as long as a short line.
-                    if !self.reporter.holds_back() && began.elapsed() >= SLOW {
+                while signs.peek().is_some() {
+                    self.reporter.said(stamp, &task, &mut signs);
+                    if began.elapsed() >= SLOW {
                         began = Instant::now();
                         self.shared.lock().written = began;
                     }
@@ -356,12 +349,14 @@ impl Writer<'_> {
 mod tests {
     use std::sync::mpsc::{self, Receiver, Sender};
 
+    use specum_core::agent::Sign;
     use specum_core::event::RunId;
     use specum_engine::ports::World;
     use specum_engine::project::Spec;
     use tempfile::TempDir;
 
     use super::*;
+    use crate::report::lines::Line;
 
     /// Takes a line as soon as it may, and says which.
     struct Slow {
@@ -427,7 +422,7 @@ mod tests {
 
         fn says(&self, text: String) {
             let task = TaskKey { id: "1.1".into(), title: String::new() };
-            self.outlet.said(task, vec![Sign::Text { text }]);
+            self.outlet.said(task, vec![Sign::Text { text }].into());
         }
 
         fn warns(&self, text: &str) {
@@ -471,7 +466,7 @@ mod tests {
         let task = TaskKey { id: "1.1".into(), title: String::new() };
         for number in 0..3 * FULL {
             outlet.keep_pace();
-            outlet.said(task.clone(), vec![Sign::Text { text: number.to_string() }]);
+            outlet.said(task.clone(), vec![Sign::Text { text: number.to_string() }].into());
         }
         drop((outlet, store));
         assert_eq!(reader.join().unwrap(), 3 * FULL + 1);

@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use specum_core::agent::Sign;
+use specum_core::agent::{OneSign, Sign};
 use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 
@@ -32,6 +32,20 @@ impl<W: Write> Reporter for Plain<W> {
     fn line(&mut self, _stamp: Stamp<'_>, told: &Line) {
         if let Some(line) = line(told) {
             self.write(&line);
+        }
+    }
+
+    fn said(
+        &mut self,
+        stamp: Stamp<'_>,
+        task: &TaskKey,
+        signs: &mut dyn Iterator<Item = OneSign<'_>>,
+    ) {
+        for sign in signs {
+            // Nothing else that an agent says has a line.
+            if let OneSign::Other(Sign::Retrying { .. }) = sign {
+                return self.line(stamp, &Line::Agent { task: task.clone(), sign: sign.to_sign() });
+            }
         }
     }
 

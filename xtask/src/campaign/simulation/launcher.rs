@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use specum_core::agent::Call;
+use specum_core::agent::{Call, WholeLines};
 use specum_core::brief::BriefMarker;
 use specum_core::owner::{PidSpace, Process};
 use specum_core::tasks::{Command, Program};
@@ -15,7 +15,7 @@ use specum_core::verify::{ProcessEnd, Role};
 use specum_engine::files::FileError;
 use specum_engine::memory::{Died, MemoryDisk};
 use specum_engine::ports::Launcher;
-use specum_engine::process::{Chunk, Handle, Run, StreamEnd, WholeLines};
+use specum_engine::process::{Chunk, Handle, Run, StreamEnd};
 
 use super::agents::LastWords;
 use super::threads::{self, Order, Point};

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use specum_core::agent::{self, Sign};
+use specum_core::agent::{self, Signs};
 use specum_core::attempt::AttemptId;
 use specum_core::coordinate::agents::Patience;
 use specum_core::event::Outcome;
@@ -47,7 +47,7 @@ struct Launch {
 struct NoListener;
 
 impl Listener for NoListener {
-    fn said(&self, _: TaskKey, _: Vec<Sign>) {}
+    fn said(&self, _: TaskKey, _: Signs) {}
     fn tick(&self) {}
     fn keep_pace(&self) {}
 }
