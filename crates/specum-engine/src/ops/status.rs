@@ -129,7 +129,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         path: spec.shown,
         phase: state.map(|state| state.phase.as_str().to_owned()),
         done: file.done_count(),
-        total: file.tasks.len(),
+        total: file.count(),
         next: next(state, &file).map(Task::name),
         task_iteration: state.map(|state| state.task_iteration),
         max_task_iterations: state.map(|state| state.max_task_iterations),
