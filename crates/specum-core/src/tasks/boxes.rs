@@ -46,6 +46,13 @@ impl Checkbox<'_> {
 /// Characters that a line may have in place of a bullet, as word processors write them.
 const FOREIGN_BULLETS: [&[u8]; 3] = ["•".as_bytes(), "–".as_bytes(), "—".as_bytes()];
 
+/// Whether a list item that begins with `-`, `*` or `+` can have a box. Most lines of a
+/// plan are such items, and most of these are fields.
+pub(super) fn may_have_box(item: &[u8]) -> bool {
+    let next = item[1..].iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(next, Some(b'[' | 0xC2))
+}
+
 /// What a line is.
 pub(super) fn box_line(line: &[u8]) -> BoxLine<'_> {
     let blanks = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -161,6 +168,10 @@ pub(super) struct Label {
 impl Label {
     /// Takes a text apart.
     pub(super) fn of(text: &str) -> Label {
+        if let Some(length) = dotted_number(text) {
+            let id = Some(text[..length].to_owned());
+            return Label { id, ..Label::untitled() }.with_rest(&text[length..]);
+        }
         let Some(found) = id_in(text) else { return Label::untitled().with_rest(text) };
         let mut rest = Cow::Borrowed(found.rest);
         if let Some(close) = found.close
@@ -186,6 +197,22 @@ impl Label {
     fn with_rest(self, text: &str) -> Label {
         let (markers, title) = split_markers(text.trim_start());
         Label { markers, title: title.trim_end().to_owned(), ..self }
+    }
+}
+
+/// The length of the id that a text begins with, if it is numbers with dots and a blank
+/// behind them. Most ids are, and a plan may have a hundred thousand.
+fn dotted_number(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut dots) = (0, 0);
+    loop {
+        let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        at += digits;
+        match bytes.get(at) {
+            Some(b'.') if digits > 0 => (at, dots) = (at + 1, dots + 1),
+            Some(b' ') if digits > 0 && dots > 0 => return Some(at),
+            _ => return None,
+        }
     }
 }
 

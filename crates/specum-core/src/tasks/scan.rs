@@ -68,16 +68,22 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
             continue;
         }
         // Most lines are told by their first character that is no blank.
-        match line.text.iter().find(|byte| !matches!(byte, b' ' | b'\t')) {
-            Some(b'`' | b'~') => {
+        let Some(first) = line.text.iter().position(|byte| !matches!(byte, b' ' | b'\t')) else {
+            continue;
+        };
+        match line.text[first] {
+            b'`' | b'~' => {
                 if let Some(fence) = Fence::opened_by(&line) {
                     hidden = Hidden::Fence { fence, is_closed: false };
                 }
             }
-            Some(b'<') if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
-            // A bullet, a number, a bracket, or a character that is not ASCII.
-            Some(b'-' | b'*' | b'+' | b'0'..=b'9' | b'[' | 0xE2) => found.item(&line, number + 1),
-            Some(b'#') => found.heading(&line, number + 1),
+            b'<' if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
+            b'-' | b'*' | b'+' if boxes::may_have_box(&line.text[first..]) => {
+                found.item(&line, number + 1);
+            }
+            // A number, a bracket, or a bullet that is not ASCII.
+            b'0'..=b'9' | b'[' | 0xE2 => found.item(&line, number + 1),
+            b'#' => found.heading(&line, number + 1),
             _ => {}
         }
     }
