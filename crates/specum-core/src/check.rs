@@ -42,6 +42,18 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
     let ids: HashSet<&str> = file.tasks.iter().filter_map(|task| task.id.as_deref()).collect();
     let mut first_with_id: HashMap<&str, usize> = HashMap::new();
     let open: HashSet<&str> = file.open().filter_map(|task| task.id.as_deref()).collect();
+    for (heading, box_) in file.headings.iter().enumerate() {
+        if let Some(id) = box_.id.as_deref() {
+            first_with_id.insert(id, box_.line);
+        }
+        let mut below = file.under.iter().filter(|(_, over)| *over == heading);
+        let open = below.find(|(task, _)| !file.tasks[*task].done && !file.tasks[*task].optional);
+        if let Some((task, _)) = open.filter(|_| box_.done) {
+            let (task, name) = (file.tasks[*task].name(), box_.id.as_deref().unwrap_or("it"));
+            let message = format!("{name} is ticked, and {task} below it is open: {task} counts");
+            add(box_.line, Severity::Warning, message);
+        }
+    }
     let made = commands::MadeFiles::by(file);
     for task in &file.tasks {
         if let Some(id) = task.id.as_deref() {
@@ -72,10 +84,8 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
             add(task.line, severity, message);
         }
     }
-    for &line in &file.without_id {
-        let message = "a checkbox without an id is no task where others have one: give it an id, \
-                       or indent it";
-        add(line, Severity::Warning, message.into());
+    for unread in &file.unread {
+        add(unread.line, Severity::Warning, unread.to_string());
     }
     for (line, message) in shared_files(file) {
         add(line, Severity::Warning, message);
@@ -129,7 +139,7 @@ fn shared_files(file: &TaskFile<'_>) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for pair in file.tasks.windows(2) {
         let [a, b] = pair else { continue };
-        if a.mode() != Mode::Parallel || b.mode() != Mode::Parallel || a.phase != b.phase {
+        if a.mode() != Mode::Parallel || b.mode() != Mode::Parallel || a.section != b.section {
             continue;
         }
         // Against every [P] task of the run that ends here, not the neighbour
@@ -137,7 +147,7 @@ fn shared_files(file: &TaskFile<'_>) -> Vec<(usize, String)> {
         let first = b.index.saturating_sub(plan::DEFAULT_MAX_PARALLEL - 1);
         let run_start = file.tasks[first..b.index]
             .iter()
-            .rposition(|task| task.mode() != Mode::Parallel || task.phase != b.phase)
+            .rposition(|task| task.mode() != Mode::Parallel || task.section != b.section)
             .map_or(first, |index| first + index + 1);
         let mine = file.fields(b).files;
         for other in &file.tasks[run_start..b.index] {
@@ -178,16 +188,12 @@ mod tests {
     }
 
     #[test]
-    fn a_checkbox_that_is_overlooked_is_named() {
+    fn what_looks_like_a_box_and_is_none_is_named() {
         let task = "  - **Do**: x\n  - **Files**: a\n  - **Done when**: y\n  - **Verify**: `make`\n  - **Commit**: None\n";
-        let found = listed(&format!("- [ ] 1.1 a\n{task}- [ ] Write the docs\n  - [ ] nested\n"));
-        assert!(found.starts_with("7: Warning: a checkbox without an id is no task"), "{found}");
-        assert_eq!(found.lines().count(), 1);
-        assert_eq!(
-            listed(&format!("- [ ] a\n{task}- [ ] b\n{task}")),
-            "",
-            "without any id, all are"
-        );
+        insta::assert_snapshot!(listed(&format!("- [ ] 1.1 a\n{task}\n## More\n-[ ] 1.2 b\n")), @"9: Warning: `-[ ] 1.2 b` looks like a box and is none, so nobody works on it: write `- [ ] …`");
+        let pasted = format!("- [ ] 1.1 a\n{task}- [ ] I have read the rules\n-[ ] And these\n");
+        assert_eq!(listed(&pasted), "", "text of the task");
+        assert_eq!(listed(&format!("- [ ] a\n{task}- [ ] b\n{task}")), "", "two tasks");
     }
 
     #[test]

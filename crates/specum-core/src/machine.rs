@@ -112,6 +112,8 @@ fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &
     }
     match plan::current(&file.tasks) {
         Some(_) => Due::ChosenDone,
+        // Nobody worked on what could not be read, so nobody may call it done.
+        None if !file.unread.is_empty() => Due::Waits(file.questions().collect()),
         None => Due::Complete,
     }
 }
@@ -198,7 +200,7 @@ fn moved(state: &State, file: &TaskFile<'_>, event: Event) -> Option<Step> {
         Event::EndBatch => {
             loop_.end_batch_if_resolved();
         }
-        Event::Complete if plan::current(&file.tasks).is_some() => {}
+        Event::Complete if plan::current(&file.tasks).is_some() || !file.unread.is_empty() => {}
         Event::Complete => {
             let effects = vec![Effect::Signal(Signal::AllTasksComplete)];
             return Some(Step { state: None, effects });
@@ -228,6 +230,9 @@ struct Loop<'a> {
 
 impl Loop<'_> {
     fn start(&mut self, start: Start) {
+        if let Some(task) = self.file.below_open_heading() {
+            self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
+        }
         let state = &mut self.state;
         let total = self.file.tasks.len();
         let cap = state.max_global_iterations;

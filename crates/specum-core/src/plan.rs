@@ -42,17 +42,27 @@ pub struct Scope {
     pub max_parallel: usize,
     /// The names of the tasks that are to be worked; empty: all.
     pub only: Vec<String>,
+    /// Whether optional tasks are worked too. One that is named always is.
+    pub optional: bool,
 }
 
 impl Scope {
-    /// Every task, so many at once.
+    /// Every task that is not optional, so many at once.
     pub fn all(max_parallel: usize) -> Scope {
-        Scope { max_parallel, only: Vec::new() }
+        Scope { max_parallel, only: Vec::new(), optional: false }
     }
 
     /// Whether a task is among those that are to be worked.
     pub fn holds(&self, task: &Task) -> bool {
-        self.only.is_empty() || self.only.iter().any(|name| task.is_named(name))
+        match self.only.is_empty() {
+            true => self.optional || !task.optional,
+            false => self.only.iter().any(|name| task.is_named(name)),
+        }
+    }
+
+    /// Whether a task is no part of any group, and ends none.
+    fn passes_over(&self, task: &Task) -> bool {
+        !self.holds(task) && (task.optional || task.mode() == Mode::Parallel)
     }
 }
 
@@ -112,9 +122,10 @@ fn unit(
     }
 }
 
-/// The index of the next task: the first open one, or the fix it waits for.
+/// The index of the next task: the first open one that is not optional, or the fix it
+/// waits for.
 pub fn current(tasks: &[Task]) -> Option<usize> {
-    first(tasks, &Fixes::of(tasks), |_| true, |_| true)
+    first(tasks, &Fixes::of(tasks), |task| !task.optional, |_| true)
 }
 
 /// The first task that is asked for, or the fix it waits for. Where that is not
@@ -165,7 +176,7 @@ impl<'t> Fixes<'t> {
     }
 }
 
-/// The open `[P]` tasks that follow one another from `start`, in one phase and
+/// The open `[P]` tasks that follow one another from `start`, below one heading and
 /// without a file in common.
 fn group(
     file: &TaskFile<'_>,
@@ -177,15 +188,12 @@ fn group(
     if how(&file.tasks[start]) == Readiness::Alone {
         return vec![start];
     }
-    let phase = file.tasks[start].phase;
+    let section = file.tasks[start].section;
     let mut group = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     for task in &file.tasks[start..] {
         let readiness = how(task);
-        if task.done
-            || readiness == Readiness::Waits
-            || (task.mode() == Mode::Parallel && !scope.holds(task))
-        {
+        if task.done || readiness == Readiness::Waits || scope.passes_over(task) {
             continue;
         }
         let waits = fixes.open_of(&file.tasks, task).is_some();
@@ -193,7 +201,7 @@ fn group(
         let shared = files.iter().any(|path| taken.contains(path));
         if group.len() == scope.max_parallel
             || readiness == Readiness::Alone
-            || task.phase != phase
+            || task.section != section
             || task.mode() != Mode::Parallel
             || waits
             || shared
@@ -228,7 +236,7 @@ pub fn joiners(
     how: impl Fn(&Task) -> Membership,
 ) -> Vec<usize> {
     let fixes = Fixes::of(&file.tasks);
-    let Some(phase) = file.tasks.get(start).map(|task| task.phase) else { return Vec::new() };
+    let Some(section) = file.tasks.get(start).map(|task| task.section) else { return Vec::new() };
     let mut joining = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     for task in &file.tasks[start..] {
@@ -236,7 +244,7 @@ pub fn joiners(
         let membership = how(task);
         if task.done
             || membership == Membership::PassedOver
-            || (is_parallel && !scope.holds(task) && membership == Membership::Outside)
+            || (scope.passes_over(task) && membership == Membership::Outside)
         {
             continue;
         }
@@ -244,7 +252,7 @@ pub fn joiners(
         if membership == Membership::Outside {
             let waits = fixes.open_of(&file.tasks, task).is_some();
             let shared = files.iter().any(|path| taken.contains(path));
-            if joining.len() == room || task.phase != phase || !is_parallel || waits || shared {
+            if joining.len() == room || task.section != section || !is_parallel || waits || shared {
                 break;
             }
             joining.push(task.index);
@@ -278,7 +286,7 @@ mod tests {
         assert_eq!(join(5, &["1.2", "1.4"], &["1.1"]), [4, 5], "1.7 is no part of the group");
         assert_eq!(join(0, &["1.1"], &[]), [0; 0]);
         assert_eq!(join(5, &["1.1", "1.2", "1.4"], &["1.5", "1.6"]), [0; 0]);
-        let some = Scope { max_parallel: 2, only: vec!["1.6".into()] };
+        let some = Scope { only: vec!["1.6".into()], ..Scope::all(2) };
         assert_eq!(joiners(&file, 0, &some, 5, |_| Outside), [5]);
         assert_eq!(joiners(&file, 99, &some, 5, |_| Outside), [0; 0]);
     }
@@ -316,7 +324,7 @@ mod tests {
         let text: String = tasks.collect();
         let before = crate::tasks::scans();
         let file = TaskFile::scan(text.as_bytes());
-        let only = Scope { max_parallel: 2, only: vec!["1.2".into(), "1.15".into()] };
+        let only = Scope { only: vec!["1.2".into(), "1.15".into()], ..Scope::all(2) };
         for scope in [Scope::all(3), only] {
             assert_eq!(order(&file, &scope), worked(&text, &scope));
         }
@@ -425,6 +433,25 @@ mod tests {
     fn tasks_that_name_one_file_are_never_in_one_group() {
         let text = "- [ ] 1.1 [P] a\n  - **Files**: a.rs\n- [ ] 1.2 [P] b\n  - **Files**: b.rs, `./a.rs` (again)\n- [ ] 1.3 [P] c\n";
         assert_eq!(unit(text), Unit::Sequential(0));
+    }
+
+    #[test]
+    fn an_optional_task_is_worked_if_it_is_asked_for_and_the_plan_is_complete_without_it() {
+        let text = "- [ ] 1.1 [P] a\n- [ ]* 1.2 b\n- [ ] 1.3 [P] c\n- [ ]* 1.4 d\n";
+        let of = |scope: &Scope| worked(text, scope);
+        assert_eq!(of(&Scope::all(5)), [Unit::Parallel(vec![0, 2])]);
+        let optional = Scope { optional: true, ..Scope::all(5) };
+        assert_eq!(of(&optional), [0, 1, 2, 3].map(Unit::Sequential));
+        let named = Scope { only: vec!["1.4".into()], ..Scope::all(5) };
+        assert_eq!(of(&named), [Unit::Sequential(3)]);
+        assert_eq!(current(&TaskFile::scan(b"- [x] 1.1 a\n- [ ]* 1.2 b\n").tasks), None);
+    }
+
+    #[test]
+    fn a_group_ends_at_a_heading() {
+        let text = "### Tests\n- [ ] T010 [P] a\n- [ ] T011 [P] b\n### Code\n- [ ] T012 [P] c\n- [ ] T013 (P) d\n";
+        let groups = [Unit::Parallel(vec![0, 1]), Unit::Parallel(vec![2, 3])];
+        assert_eq!(order(&TaskFile::scan(text.as_bytes()), &Scope::all(5)), groups);
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     let claimed = scene
         .last_message
         .is_some_and(|text| completion::says(text, completion::ALL_TASKS_COMPLETE));
-    let any_open = scene.tasks.is_some_and(|file| file.open().next().is_some());
+    let any_open = scene.tasks.is_some_and(|file| !file.is_complete());
     // A loop from which a task was removed is not finished, whatever the boxes say.
     if claimed && !any_open && scene.questions.is_empty() {
         let spec = scene.spec.name;
@@ -238,7 +238,7 @@ impl Scene<'_> {
         let said = self.last_message.unwrap_or_default();
         let has_promised = completion::promises(said);
         let waits = state.standing != Standing::Running || state.attempts_left() == 0;
-        let any_open = self.tasks.is_some_and(|file| file.open().next().is_some());
+        let any_open = self.tasks.is_some_and(|file| !file.is_complete());
         if !(has_promised || completion::says(said, completion::ALL_TASKS_COMPLETE))
             || !any_open
             || waits
@@ -302,7 +302,7 @@ impl Scene<'_> {
 
     /// Tasks that are done, and all of them.
     fn count(&self) -> (usize, usize) {
-        self.tasks.map_or((0, 0), |file| (file.done_count(), file.tasks.len()))
+        self.tasks.map_or((0, 0), |file| (file.done_count(), file.count()))
     }
 
     fn unit(&self, state: &State) -> Unit {

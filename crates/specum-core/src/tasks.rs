@@ -7,16 +7,19 @@
 //!
 //! The grammar, with examples, is `docs/task-format.md`.
 
+mod boxes;
 mod command;
 mod edit;
 mod expect;
 mod fields;
+mod outline;
 mod scan;
 mod shell;
 mod spans;
 mod text;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, OnceLock};
 
@@ -41,14 +44,17 @@ pub struct TaskFile<'a> {
 pub struct Scanned {
     /// The tasks in the order of the file.
     pub tasks: Vec<Task>,
-    /// Whether the tasks of this file carry ids. If any checkbox does, those
-    /// that do not are no tasks.
+    /// Whether any task of this file carries an id. Those that do not are called by
+    /// their place.
     pub has_ids: bool,
-    /// The lines of those that are none for that reason, from 1.
-    pub without_id: Vec<usize>,
-    /// Those among them that head other tasks, such as `- [ ] 2. Models` above
-    /// the tasks 2.1 and 2.2.
-    headings: Vec<Heading>,
+    /// What looks like a box and is none, and so is no task.
+    pub unread: Vec<UnreadBox>,
+    /// The boxes that head tasks, such as `- [ ] 2. Models` above 2.1 and 2.2.
+    pub(crate) headings: Vec<Heading>,
+    /// Which tasks stand below a heading, and which of the headings; by task.
+    pub(crate) under: Vec<(usize, usize)>,
+    /// The boxes inside of tasks, by task.
+    steps: Vec<Step>,
     /// The digest of the text, once somebody has asked for it.
     digest: OnceLock<Digest>,
 }
@@ -67,13 +73,44 @@ impl DerefMut for TaskFile<'_> {
     }
 }
 
+/// A line that a person may have meant as a box: `-[ ] 1.2 Title`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadBox {
+    /// Line number, from 1.
+    pub line: usize,
+    /// The beginning of the line.
+    pub text: String,
+    /// Where the line begins.
+    at: usize,
+}
+
+impl fmt::Display for UnreadBox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.text;
+        write!(f, "`{text}` looks like a box and is none, so nobody works on it: write `- [ ] …`")
+    }
+}
+
 /// A box that is done when the tasks below it are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Heading {
-    /// What the ids of its tasks begin with: `2.`.
-    prefix: String,
+pub(crate) struct Heading {
+    /// `2`, if it has one.
+    pub(crate) id: Option<String>,
+    /// Line number, from 1.
+    pub(crate) line: usize,
     /// Whether the box is ticked.
-    done: bool,
+    pub(crate) done: bool,
+    /// Byte offset of the character between the brackets.
+    mark: usize,
+    /// The heading above it, which is done when this one is.
+    above: Option<usize>,
+}
+
+/// A box inside a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Step {
+    /// The task, by index.
+    task: usize,
     /// Byte offset of the character between the brackets.
     mark: usize,
 }
@@ -83,22 +120,27 @@ struct Heading {
 pub struct Task {
     /// Position among the tasks, from 0.
     pub index: usize,
-    /// `1.2`, `V1`, `VF`; absent in a file without ids.
+    /// `1.2`, `V1`, `T012`; absent if the plan gives it none.
     pub id: Option<String>,
     /// The text behind id and markers.
     pub title: String,
     /// The markers between id and title, in their order.
     pub markers: Vec<Marker>,
-    /// Whether the box is ticked.
+    /// Whether the box is ticked; of a heading, whether all of its boxes are.
     pub done: bool,
-    /// How many phase headings stand above; 0 is before the first.
-    pub phase: usize,
+    /// `- [ ]*`: it is worked on only if somebody asks for it, and the plan is complete
+    /// without it.
+    pub optional: bool,
+    /// How many headings stand above; 0 is before the first.
+    pub section: usize,
     /// Line number of the checkbox, from 1.
     pub line: usize,
     /// From the checkbox line to the end of the last line of the task.
     pub block: Range<usize>,
-    /// Byte offset of the character between the brackets.
+    /// Byte offset of the character between the brackets; of a heading, of its first box.
     mark: usize,
+    /// Whether it is a heading, `### Task 1: Parser`, and its boxes are its steps.
+    pub(crate) is_heading: bool,
 }
 
 /// A word in brackets that says how a task is to be worked.
@@ -118,6 +160,8 @@ pub enum Marker {
     Green,
     /// `[YELLOW]`: the clean-up behind it.
     Yellow,
+    /// `[US1]`: says what the task belongs to.
+    Label(String),
 }
 
 /// How a task is worked, after the markers have been weighed against each
@@ -135,7 +179,7 @@ pub enum Mode {
 /// What identifies a task while people edit the file around it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskKey {
-    /// Its id, or its place written as `no.3` in a file without ids.
+    /// Its id, or its place written as `no.3` if it has none.
     #[serde(deserialize_with = "name_of_any_version")]
     pub id: String,
     /// Its title.
@@ -155,7 +199,7 @@ pub enum TaskMatch {
 
 impl Task {
     /// The name people and records use: the id, or `no.3` for the third task of
-    /// a file without ids. No shell needs quotes for it, and no id looks so.
+    /// the file if it has none. No shell needs quotes for it, and no id looks so.
     pub fn name(&self) -> String {
         self.id.clone().unwrap_or_else(|| format!("{PLACE}{}", self.index + 1))
     }
@@ -283,16 +327,51 @@ impl<'a> TaskFile<'a> {
         self.tasks.iter().filter(|task| !task.done)
     }
 
-    /// How many boxes are ticked.
+    /// How many tasks are done.
     pub fn done_count(&self) -> usize {
         self.tasks.iter().filter(|task| task.done).count()
     }
 
+    /// How many tasks count: all but the optional ones that nobody has done.
+    pub fn count(&self) -> usize {
+        self.tasks.iter().filter(|task| task.done || !task.optional).count()
+    }
+
+    /// What a person has to do about the lines that could not be read, a sentence each.
+    pub fn questions(&self) -> impl Iterator<Item = String> {
+        self.unread.iter().map(|unread| format!("line {}: {unread}", unread.line))
+    }
+
+    /// A task below a heading that is open although all its tasks are done. To tick the
+    /// task again ticks every such heading.
+    pub(crate) fn below_open_heading(&self) -> Option<&Task> {
+        let mut is_settled: Vec<bool> = self.headings.iter().map(|heading| !heading.done).collect();
+        for (task, heading) in &self.under {
+            let mut next = Some(*heading).filter(|_| !self.tasks[*task].done);
+            while let Some(heading) = next {
+                is_settled[heading] = false;
+                next = self.headings[heading].above;
+            }
+        }
+        let (task, _) = self.under.iter().find(|(_, heading)| is_settled[*heading])?;
+        Some(&self.tasks[*task])
+    }
+
+    /// Whether no task is open, optional ones left out.
+    pub fn is_complete(&self) -> bool {
+        self.open().all(|task| task.optional)
+    }
+
     /// The task a person names: by id (`1.2`) or by its place (`no.3`), or, in a
-    /// file with ids, by 0-based index. Without ids a bare number could mean
-    /// either count, so it means nothing.
+    /// file with ids of which none is a bare number, by 0-based index. Elsewhere a bare
+    /// number could mean several things, so it means nothing.
     pub fn by_address(&self, address: &str) -> Option<&Task> {
-        let index = || address.parse().ok().filter(|_| self.has_ids);
+        let ids = || {
+            let headings = self.headings.iter().filter_map(|heading| heading.id.as_deref());
+            self.tasks.iter().filter_map(|task| task.id.as_deref()).chain(headings)
+        };
+        let has_numbers = || ids().any(boxes::is_plain_number);
+        let index = || address.parse().ok().filter(|_| self.has_ids && !has_numbers());
         self.tasks
             .iter()
             .find(|task| task.is_named(address))
@@ -301,8 +380,8 @@ impl<'a> TaskFile<'a> {
 
     /// Finds a task again after the file may have been edited.
     ///
-    /// In a file without ids the position is no identity, so the title alone
-    /// decides; of several equal ones the one that was meant is the nearest.
+    /// Without an id the position is no identity, so the title alone decides; of
+    /// several equal ones the one that was meant is the nearest.
     pub fn find(&self, key: &TaskKey) -> TaskMatch {
         self.find_among(key, self.tasks.iter(), || self.tasks.iter())
     }
@@ -326,29 +405,49 @@ impl<'a> TaskFile<'a> {
         if key.gone().is_some() {
             return TaskMatch::Gone;
         }
-        if self.has_ids {
+        let place = key.place();
+        if self.has_ids && place.is_none() {
             return retitled.map_or(TaskMatch::Gone, TaskMatch::Retitled);
         }
-        let before = key.place().unwrap_or(1);
+        let before = place.unwrap_or(1);
         titled()
-            .filter(|task| task.title == key.title)
+            .filter(|task| task.id.is_none() && task.title == key.title)
             .min_by_key(|task| (task.index + 1).abs_diff(before))
             .map_or(TaskMatch::Gone, |task| TaskMatch::Same(task.index))
     }
 
-    /// The patch that ticks a task's box, or opens it again.
-    pub fn set_mark(&self, task: &Task, done: bool) -> Patch {
-        mark_patch(task.mark, done)
+    /// The patches that tick a task, or open it again. Its steps are ticked with it;
+    /// they are opened with a heading, which has no other boxes.
+    pub fn set_mark(&self, task: &Task, done: bool) -> Vec<Patch> {
+        let marks = self.marks_of(task, done);
+        let is_otherwise = |at: &usize| matches!(self.text[*at], b'x' | b'X') != done;
+        marks.filter(is_otherwise).map(|at| mark_patch(at, done)).collect()
+    }
+
+    /// The boxes that are set with a task's.
+    fn marks_of(&self, task: &Task, done: bool) -> impl Iterator<Item = usize> + use<'_> {
+        let from = self.steps.partition_point(|step| step.task < task.index);
+        let index = task.index;
+        let steps = self.steps[from..].iter().take_while(move |step| step.task == index);
+        let is_heading = task.is_heading;
+        let steps = steps.filter(move |_| done || is_heading).map(|step| step.mark);
+        std::iter::once(task.mark).filter(move |_| !is_heading).chain(steps)
     }
 
     /// The patch that puts a block of lines in front of a task.
     pub fn insert_before(&self, task: &Task, block: &str) -> Patch {
-        edit::insertion(self.text, task.block.start, block)
+        edit::insertion(self.text, task.block.start, self.indentation(task), block)
     }
 
     /// The patch that puts a block of lines behind a task.
     pub fn insert_after(&self, task: &Task, block: &str) -> Patch {
-        edit::insertion(self.text, task.block.end, block)
+        edit::insertion(self.text, task.block.end, self.indentation(task), block)
+    }
+
+    /// The blanks in front of a task.
+    fn indentation(&self, task: &Task) -> &'a [u8] {
+        let block = self.block(task);
+        &block[..block.len() - block.trim_ascii_start().len()]
     }
 
     /// A digest of what a task asks for: its title and the lines below it, but
@@ -369,7 +468,7 @@ fn mark_patch(at: usize, done: bool) -> Patch {
 
 /// A line with the box open, if it has one.
 pub(crate) fn unticked(line: &[u8]) -> Cow<'_, [u8]> {
-    match scan::mark_of(line) {
+    match boxes::mark_of(line) {
         Some(mark) if line[mark] != b' ' => {
             let mut text = line.to_vec();
             text[mark] = b' ';

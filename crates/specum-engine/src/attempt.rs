@@ -305,11 +305,11 @@ impl Workspace {
         Ok(ledger.last_failure(&opened.key).is_none())
     }
 
-    /// Whether every box is ticked.
+    /// Whether every box is ticked that has to be, and none was left unread.
     pub fn is_done(&self) -> Result<bool, AttemptError> {
         let view = self.store.read()?;
         let file = view.file();
-        Ok(!file.tasks.is_empty() && file.open().next().is_none())
+        Ok(!file.tasks.is_empty() && file.is_complete() && file.unread.is_empty())
     }
 
     /// Whether a person has ended the loop, or removed the spec.

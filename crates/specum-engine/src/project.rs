@@ -20,6 +20,15 @@ pub const SETTINGS_FILE: &str = ".claude/ralph-specum.local.md";
 /// Where the name of the active spec stands, below the first specs directory.
 pub const CURRENT_SPEC_FILE: &str = ".current-spec";
 const DEFAULT_SPECS_DIR: &str = "specs";
+/// Where other tools keep their plans, one folder each: Kiro and cc-sdd, OpenSpec, Agent
+/// OS, spec-workflow. They are looked into where no setting says where specs are.
+const OTHER_SPECS_DIRS: [&str; 5] = [
+    ".kiro/specs",
+    "openspec/changes",
+    "agent-os/specs",
+    ".agent-os/specs",
+    ".spec-workflow/specs",
+];
 
 /// The longest marker or settings file worth reading.
 const MAX_SMALL_FILE: u64 = 256 * 1024;
@@ -124,8 +133,8 @@ fn is_repository(disk: &dyn Disk, dir: &Path) -> bool {
 
 impl Project {
     /// The project that a directory belongs to: the nearest one upwards that
-    /// has the settings file or a specs directory. The walk ends at a `.git`
-    /// and at the home directory.
+    /// has the settings file or a specs directory, ours or another tool's. The walk
+    /// ends at a `.git` and at the home directory.
     pub fn find(world: &World, start: &Path, home: Option<&Path>) -> Option<Project> {
         let disk = &*world.disk;
         let start = disk.real_path(start).ok().filter(|dir| disk.is_folder(dir))?;
@@ -135,6 +144,7 @@ impl Project {
         for dir in start.ancestors() {
             if disk.is_file(&dir.join(SETTINGS_FILE))
                 || disk.is_folder(&dir.join(DEFAULT_SPECS_DIR))
+                || OTHER_SPECS_DIRS.iter().any(|specs| disk.is_folder(&dir.join(specs)))
             {
                 return Some(Project::at(world, dir.to_path_buf()));
             }
@@ -143,6 +153,16 @@ impl Project {
             }
         }
         None
+    }
+
+    /// The project around a directory where nothing says that there is one, for plans
+    /// that are named by their path: the repository, or the directory itself.
+    pub fn around(world: &World, start: &Path) -> Option<Project> {
+        let disk = &*world.disk;
+        let start = disk.real_path(start).ok().filter(|dir| disk.is_folder(dir))?;
+        let mut above = start.ancestors();
+        let root = above.find(|dir| is_repository(disk, dir)).unwrap_or(&start);
+        Some(Project::at(world, root.to_path_buf()))
     }
 
     /// The project whose root is known.
@@ -185,6 +205,14 @@ impl Project {
                 }
                 other => specs_dirs.push(other.unwrap_or(default)),
             }
+            let others = OTHER_SPECS_DIRS.iter().filter_map(|specs| {
+                inside(disk, &root, &root.join(specs)).ok().filter(|dir| disk.is_folder(dir))
+            });
+            specs_dirs.extend(others);
+            // The first one holds the marker, and nobody asked for a folder `specs`.
+            if specs_dirs.len() > 1 && !disk.exists(&specs_dirs[0]) {
+                specs_dirs.remove(0);
+            }
         }
         let world = world.clone();
         Project { root, settings, problems, inherited, warnings, specs_dirs, world }
@@ -204,9 +232,14 @@ impl Project {
                 path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['.', '_']))
             };
             let entries = self.world.disk.entries(dir).into_iter();
+            // What has no plan in another tool's folder may be anything, such as
+            // OpenSpec's archive.
+            let is_other = OTHER_SPECS_DIRS.iter().any(|specs| *dir == self.root.join(specs));
+            let is_plan = |spec: &Spec| self.world.disk.exists(&spec.dir.join("tasks.md"));
             let mut found: Vec<Spec> = entries
                 .filter(|path| !is_hidden(path))
                 .filter_map(|path| self.spec_at(&path).ok())
+                .filter(|spec| !is_other || is_plan(spec))
                 .collect();
             found.sort_by(|a, b| a.name.cmp(&b.name));
             specs.append(&mut found);
@@ -328,7 +361,9 @@ impl Project {
         }
         // Whatever is called a spec may be worked, and moved to the trash.
         if self.root == dir {
-            return Err("is the project itself".into());
+            return Err("is the project itself; put the plan into a folder of its own, such as \
+                        specs/<name>/tasks.md"
+                .into());
         }
         if self.specs_dirs.iter().any(|specs| specs.starts_with(&dir)) {
             return Err("holds the specs and is none".into());

@@ -458,7 +458,7 @@ fn work(
     let view = workspace.store.read()?;
     workspace.store.lock()?.record(Entry::RunStarted {
         spec: workspace.spec.name.clone(),
-        total: view.file().tasks.len(),
+        total: view.file().count(),
         done: view.file().done_count(),
         agents,
         jobs: workspace.scope.max_parallel,
@@ -511,7 +511,7 @@ fn release(
 ) -> Result<(), RunError> {
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
-    let (done, total) = (view.file().done_count(), view.file().tasks.len());
+    let (done, total) = (view.file().done_count(), view.file().count());
     let entry =
         Entry::RunEnded { outcome, done, total, millis: millis_since(workspace.world(), began) };
     match &view.state {

@@ -367,7 +367,7 @@ struct Proved {
 fn proved(store: &Store, tasks: Arc<TaskText>, state: Option<&State>) -> Proved {
     let waits = state.is_some_and(|state| state.task_results.values().any(|task| task.waits));
     let file = tasks.file();
-    let something_open = file.open().next().is_some();
+    let something_open = !file.is_complete();
     let is_reviewed = state.is_some_and(|state| state.has_reviewed(&file));
     let plan_record = match something_open && !waits && is_reviewed {
         true => None,
@@ -380,7 +380,8 @@ fn proved(store: &Store, tasks: Arc<TaskText>, state: Option<&State>) -> Proved 
     let names = unproved.iter().map(|task| task.id.clone()).collect();
     let edits: Vec<TaskEdit> = unproved.into_iter().map(TaskEdit::Untick).collect();
     let tasks = Some(Arc::new(TaskEdit::apply_to(&edits, &file)));
-    Proved { tasks, questions: plan_record.questions().collect(), unproved: names }
+    let questions = plan_record.questions().chain(file.questions()).collect();
+    Proved { tasks, questions, unproved: names }
 }
 
 /// That these ticks count for nothing, in words.
@@ -446,7 +447,7 @@ fn loop_that_waits(input: &HookCall<'_>) -> Option<String> {
     }
     let tasks = store.read_tasks().ok()??;
     let file = tasks.file();
-    Some(stop::loop_waits(input.host, &spec.name, (file.done_count(), file.tasks.len())))
+    Some(stop::loop_waits(input.host, &spec.name, (file.done_count(), file.count())))
 }
 
 fn note_on_active_spec(input: &HookCall<'_>) -> Option<String> {

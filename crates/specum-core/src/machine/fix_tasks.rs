@@ -48,6 +48,9 @@ impl Loop<'_> {
         let Some(id) = task.id.as_deref() else {
             return Err("fix tasks need tasks with ids".into());
         };
+        if task.is_heading {
+            return Err("fix tasks need tasks with a box of their own".into());
+        }
         let tasks = &self.file.tasks;
         let made = tasks.iter().filter(|other| other.fixes() == Some(id)).count() as u64;
         let most = self.state.max_fix_tasks_per_original;

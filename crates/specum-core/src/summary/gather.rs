@@ -52,7 +52,7 @@ impl<'f, 't> Gathering<'f, 't> {
         });
         let summary = Summary {
             done: file.done_count(),
-            total: file.tasks.len(),
+            total: file.count(),
             tasks: tasks.collect(),
             ..Summary::default()
         };
@@ -110,9 +110,8 @@ impl<'f, 't> Gathering<'f, 't> {
     /// Where a task stands. One that is no longer in the file is added.
     fn place(&mut self, key: &TaskKey) -> usize {
         if let Some(&place) = self.places.get(&key.id) {
-            // In a file without ids a position says little: tasks may have
-            // been moved since.
-            let same = self.file.has_ids || self.summary.tasks[place].title == key.title;
+            // Without an id a position says little: tasks may have been moved since.
+            let same = key.place().is_none() || self.summary.tasks[place].title == key.title;
             if same || place >= self.file.tasks.len() {
                 return place;
             }

@@ -83,22 +83,52 @@ struct Marks<'f, 't> {
     file: &'f TaskFile<'t>,
     /// What was set, by the place of the box.
     set: BTreeMap<usize, bool>,
-    /// How many tasks are open below the headings of a number.
-    open_below: HashMap<&'f str, usize>,
+    /// What stands below each heading.
+    below: Vec<Below>,
+    /// Whether any task was to be ticked.
+    has_ticked: bool,
+}
+
+/// The tasks below a heading.
+#[derive(Clone, Copy, Default)]
+struct Below {
+    /// How many are open that the heading waits for.
+    open: usize,
+    /// How many there are.
+    count: usize,
+    /// Whether any is not optional. Then the heading waits for these alone.
+    has_required: bool,
 }
 
 impl<'f, 't> Marks<'f, 't> {
     fn of(file: &'f TaskFile<'t>) -> Marks<'f, 't> {
-        let mut open_below: HashMap<&str, usize> =
-            file.headings.iter().map(|heading| (heading.prefix.as_str(), 0)).collect();
-        if !open_below.is_empty() {
-            for task in file.open() {
-                if let Some(count) = number(task).and_then(|number| open_below.get_mut(number)) {
-                    *count += 1;
+        let below = vec![Below::default(); file.headings.len()];
+        let mut marks = Marks { file, set: BTreeMap::new(), below, has_ticked: false };
+        for optional in [false, true] {
+            for &(index, heading) in &file.under {
+                let task = &file.tasks[index];
+                if task.optional != optional {
+                    continue;
                 }
+                marks.each_above(heading, |marks, heading| {
+                    let below = &mut marks.below[heading];
+                    below.count += 1;
+                    below.has_required |= !optional;
+                    let waits = !task.done && optional != below.has_required;
+                    below.open += usize::from(waits);
+                });
             }
         }
-        Marks { file, set: BTreeMap::new(), open_below }
+        marks
+    }
+
+    /// Does something with a heading and those above it.
+    fn each_above(&mut self, heading: usize, mut with: impl FnMut(&mut Self, usize)) {
+        let mut next = Some(heading);
+        while let Some(heading) = next {
+            with(self, heading);
+            next = self.file.headings[heading].above;
+        }
     }
 
     /// The boxes that are set otherwise, one edit after the other.
@@ -116,41 +146,63 @@ impl<'f, 't> Marks<'f, 't> {
                 None => self.file.find(key),
             };
             if let TaskMatch::Same(index) | TaskMatch::Retitled(index) = found {
+                self.has_ticked |= done;
                 self.set(&self.file.tasks[index], done);
             }
         }
+        self.tick_headings();
         self.set
     }
 
-    /// Sets a task's box, and with it that of the heading which is done when all
-    /// its tasks are.
+    /// Ticks the headings that were left open above tasks that are done, with the next
+    /// tick of any task, even one that is done.
+    fn tick_headings(&mut self) {
+        if !self.has_ticked {
+            return;
+        }
+        for (heading, below) in self.file.headings.iter().zip(&self.below) {
+            if below.count > 0 && below.open == 0 && !self.is_set(heading.mark, heading.done) {
+                self.set.insert(heading.mark, true);
+            }
+        }
+    }
+
+    /// Sets a task's box, and with it that of the headings which are done when all
+    /// their tasks are.
     fn set(&mut self, task: &Task, done: bool) {
         if self.is_set(task.mark, task.done) == done {
             return;
         }
-        self.set.insert(task.mark, done);
-        let Some(number) = number(task) else { return };
-        let Some(open) = self.open_below.get_mut(number) else { return };
-        *open = if done { *open - 1 } else { *open + 1 };
-        if done && *open > 0 {
-            return;
-        }
-        for heading in self.file.headings.iter().filter(|heading| heading.prefix == number) {
-            if self.is_set(heading.mark, heading.done) != done {
-                self.set.insert(heading.mark, done);
+        let file = self.file;
+        for mark in file.marks_of(task, done) {
+            let before = matches!(file.text()[mark], b'x' | b'X');
+            // A step that is ticked stays as it was written.
+            if mark == task.mark || self.is_set(mark, before) != done {
+                self.set.insert(mark, done);
             }
         }
+        let Ok(at) = file.under.binary_search_by_key(&task.index, |(task, _)| *task) else {
+            return;
+        };
+        self.each_above(file.under[at].1, |marks, heading| {
+            let below = &mut marks.below[heading];
+            if task.optional && below.has_required {
+                return;
+            }
+            below.open = if done { below.open - 1 } else { below.open + 1 };
+            if done && below.open > 0 {
+                return;
+            }
+            let heading = &file.headings[heading];
+            if marks.is_set(heading.mark, heading.done) != done {
+                marks.set.insert(heading.mark, done);
+            }
+        });
     }
 
     fn is_set(&self, mark: usize, before: bool) -> bool {
         self.set.get(&mark).copied().unwrap_or(before)
     }
-}
-
-/// What the heading of a task would have for a prefix: `2.` for 2.1.
-fn number(task: &Task) -> Option<&str> {
-    let id = task.id.as_deref()?;
-    id.find('.').map(|dot| &id[..=dot])
 }
 
 /// The tasks of a file by name, and by title where that decides.
@@ -165,7 +217,7 @@ impl<'f, 't> Names<'f, 't> {
         let mut names = Names { file, named: HashMap::new(), titled: HashMap::new() };
         for task in &file.tasks {
             names.named.entry(task.name()).or_default().push(task);
-            if !file.has_ids {
+            if task.id.is_none() {
                 names.titled.entry(&task.title).or_default().push(task);
             }
         }
@@ -220,18 +272,21 @@ pub fn apply(text: &[u8], patches: &[Patch]) -> Vec<u8> {
     result
 }
 
-/// A block of lines put at the beginning of a line, with the line endings of
-/// the text around it.
-pub(super) fn insertion(text: &[u8], at: usize, block: &str) -> Patch {
-    let ending = line::line_ending(text);
-    let mut with = String::new();
+/// A block of lines put at the beginning of a line, with the line endings and the
+/// indentation of the text around it.
+pub(super) fn insertion(text: &[u8], at: usize, indentation: &[u8], block: &str) -> Patch {
+    let ending = line::line_ending(text).as_bytes();
+    let mut with = Vec::new();
     // Behind a last line that nobody ended.
     if at > 0 && text[at - 1] != b'\n' && at == text.len() {
-        with.push_str(ending);
+        with.extend_from_slice(ending);
     }
     for line in block.lines() {
-        with.push_str(line);
-        with.push_str(ending);
+        if !line.is_empty() {
+            with.extend_from_slice(indentation);
+        }
+        with.extend_from_slice(line.as_bytes());
+        with.extend_from_slice(ending);
     }
-    Patch { range: at..at, with: with.into_bytes() }
+    Patch { range: at..at, with }
 }

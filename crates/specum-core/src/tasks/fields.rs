@@ -1,7 +1,9 @@
 //! What a task asks for: the `**Name**: value` items of its block.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use super::boxes;
 use super::command::{Check, Piece};
 use super::scan::Fence;
 use super::spans::code_span;
@@ -39,7 +41,7 @@ struct Item<'a> {
 
 pub(super) fn parse(block: &[u8]) -> Fields {
     let mut fields = Fields::default();
-    let items = items(line::lines(block).skip(1));
+    let items = items(line::lines(block).skip(1), base(block));
     for item in &items {
         match item.name.to_ascii_lowercase().as_str() {
             "do" => fields.does = fields.does.or_else(|| Some(item.text())),
@@ -53,36 +55,92 @@ pub(super) fn parse(block: &[u8]) -> Fields {
         }
     }
     fields.verify = check(&items);
+    if !items.iter().any(|item| item.name.eq_ignore_ascii_case("files")) {
+        let title = line::lines(block).next().map(|line| line::readable(line.text));
+        fields.files = paths_in(&title.unwrap_or_default());
+    }
     fields
+}
+
+/// The files that a title names: `Create the model in src/models/user.py`. A word is a
+/// path if it has a slash and ends in a file's name or a slash, or if it is code and does
+/// one of these.
+fn paths_in(title: &str) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for word in title.split_whitespace() {
+        let word = word.trim_start_matches(['(', '"', '\'', '*']);
+        let word = word.trim_end_matches([',', ';', ':', '.', ')', '"', '\'', '*']);
+        let code = word.strip_prefix('`').and_then(|word| word.strip_suffix('`'));
+        let path = code.unwrap_or(word).trim_start_matches("./");
+        let is_plain = !path.contains(['`', '<', '>', '(', '*']) && !path.starts_with(['/', '@']);
+        let has_name = path.rsplit('/').next().is_some_and(is_file_name);
+        let is_path = match path.contains('/') {
+            true => has_name || path.ends_with('/'),
+            false => has_name && code.is_some(),
+        };
+        if is_plain && is_path && !path.contains("://") && !paths.iter().any(|known| known == path)
+        {
+            paths.push(path.to_owned());
+        }
+    }
+    paths
+}
+
+/// Whether a word has an ending as files have.
+fn is_file_name(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(_, ending)| {
+        (1..=6).contains(&ending.len())
+            && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// The lines of a field as they stand, so that another task can ask for the
 /// same.
 pub(super) fn raw(block: &[u8], name: &str) -> Option<String> {
-    let items = items(line::lines(block).skip(1));
+    let base = base(block);
+    let items = items(line::lines(block).skip(1), base);
     let item = items.iter().find(|item| item.name.eq_ignore_ascii_case(name))?;
     // Prose behind it belongs to nobody.
     let end = item.nested().last().map_or(item.line.end, |line| line.end);
-    Some(line::readable(block[item.line.start..end].trim_ascii_end()))
+    let lines = moved_left(&block[item.line.start..end], base);
+    Some(line::readable(lines.trim_ascii_end()))
 }
 
-/// The lines of every Verify field as they stand.
+/// The lines of every Verify field as they stand, moved to the left by as much as the
+/// task is.
 pub(super) fn verify_lines(block: &[u8]) -> Vec<u8> {
     let mut lines = Vec::new();
-    for item in items(line::lines(block).skip(1)).iter().filter(|item| item.is_verify()) {
+    let base = base(block);
+    for item in items(line::lines(block).skip(1), base).iter().filter(|item| item.is_verify()) {
         let end = item.nested().last().map_or(item.line.end, |line| line.end);
         // The last line of a file may have no end, and another field follow.
         if !lines.is_empty() && !lines.ends_with(b"\n") {
             lines.push(b'\n');
         }
-        lines.extend_from_slice(&block[item.line.start..end]);
+        lines.extend_from_slice(&moved_left(&block[item.line.start..end], base));
     }
     lines
 }
 
+/// How far the first line of a task is indented, from which its fields are counted.
+fn base(block: &[u8]) -> usize {
+    line::lines(block).next().map_or(0, |line| line.indent())
+}
+
+/// Lines with so many blanks less in front of each.
+fn moved_left(lines: &[u8], base: usize) -> Cow<'_, [u8]> {
+    if base == 0 {
+        return lines.into();
+    }
+    let left =
+        line::lines(lines).map(|line| &lines[line.start + base.min(line.indent())..line.end]);
+    left.collect::<Vec<_>>().concat().into()
+}
+
 /// The check that such lines ask for.
 pub(super) fn check_of_lines(lines: &[u8]) -> Option<Check> {
-    check(&items(line::lines(lines)))
+    check(&items(line::lines(lines), 0))
 }
 
 /// The check that the Verify fields among these ask for.
@@ -94,9 +152,37 @@ fn check(items: &[Item<'_>]) -> Option<Check> {
     Check::of_pieces(&pieces, texts.join("\n"))
 }
 
+/// Whether the lines of a box begin with lines that stand further right, and a field is
+/// among these.
+pub(super) fn has_own(block: &[u8]) -> bool {
+    let base = base(block);
+    let below = line::lines(block).skip(1).filter(|line| !line.is_blank());
+    let end = below.take_while(|line| line.indent() > base).last().map_or(0, |line| line.end);
+    places(&block[..end]).next().is_some()
+}
+
+/// The fields in a task's lines behind the first one: where each stands, and how far from
+/// the left. What is no field of ours may be anything.
+pub(super) fn places(block: &[u8]) -> impl Iterator<Item = (usize, u32)> + '_ {
+    let mut fence: Option<Fence> = None;
+    let base = base(block);
+    line::lines(block).skip(1).filter_map(move |line| {
+        let opened_above = fence.is_some();
+        fence = match fence {
+            Some(open) => (!open.is_closed_by(&line)).then_some(open),
+            None => Fence::opened_by(&line),
+        };
+        let (name, _) = field(&line, base).filter(|_| !opened_above)?;
+        let names = ["do", "files", "done when", "verify", "verification", "commit"];
+        let is_known = names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let blanks = &line.text[..line.indent()];
+        is_known.then(|| (line.start, boxes::columns(blanks)))
+    })
+}
+
 /// Cuts lines into items. What stands in front of the first field is an item
 /// without a name.
-fn items<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Item<'a>> {
+fn items<'a>(lines: impl Iterator<Item = Line<'a>>, base: usize) -> Vec<Item<'a>> {
     let unnamed =
         Item { name: String::new(), value: b"", indent: 0, line: 0..0, below: Vec::new() };
     let mut items = vec![unnamed];
@@ -107,7 +193,7 @@ fn items<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Item<'a>> {
             Some(open) => (!open.is_closed_by(&line)).then_some(open),
             None => Fence::opened_by(&line),
         };
-        if !opened_above && let Some((name, value)) = field(&line) {
+        if !opened_above && let Some((name, value)) = field(&line, base) {
             let (indent, line) = (line.indent(), line.span());
             items.push(Item { name, value, indent, line, below: Vec::new() });
         } else {
@@ -120,7 +206,7 @@ fn items<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Item<'a>> {
 /// `- **Name**: value`, `**Name:** value` or `_Name: value_`; and, for Verify,
 /// `- Verify: value` and `*Verify*: value` where they are not nested in another
 /// field.
-fn field<'a>(line: &Line<'a>) -> Option<(String, &'a [u8])> {
+fn field<'a>(line: &Line<'a>, base: usize) -> Option<(String, &'a [u8])> {
     let text = line.trimmed();
     let bare = text.strip_prefix(b"-").or(text.strip_prefix(b"*")).or(text.strip_prefix(b"+"));
     let listed = bare.filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace));
@@ -134,7 +220,7 @@ fn field<'a>(line: &Line<'a>) -> Option<(String, &'a [u8])> {
         return Some((line::readable(name.trim_ascii()), value.trim_ascii()));
     }
     // Deeper than that it is a step of another field.
-    if line.indent() < 4
+    if line.indent() < base + 4
         && let Some(value) = plain_verify(text, listed.is_some())
     {
         return Some(("Verify".to_owned(), value));
@@ -255,7 +341,13 @@ impl<'a> Item<'a> {
     }
 
     fn files(&self) -> Vec<String> {
-        let nested = self.below.iter().take_while(|line| Fence::opened_by(line).is_none());
+        // A block, a box or a heading begins something else.
+        let belongs = |line: &&Line<'_>| {
+            Fence::opened_by(line).is_none()
+                && boxes::mark_of(line.text).is_none()
+                && !line.text.starts_with(b"#")
+        };
+        let nested = self.below.iter().take_while(belongs);
         let lines = std::iter::once(line::readable(self.value))
             .chain(nested.map(|l| line::readable(l.trimmed())));
         lines.flat_map(|line| split_files(&line)).collect()
@@ -345,7 +437,15 @@ fn one_file(part: &str) -> Option<String> {
             .collect::<Vec<_>>()
             .join(" "),
     };
-    let path = path.trim().trim_start_matches("./");
+    let path = without_lines(path.trim().trim_start_matches("./"));
     let nothing = path.trim_matches('.').eq_ignore_ascii_case("none") || path == "-";
     (!path.is_empty() && !nothing).then(|| path.to_owned())
+}
+
+/// A path without the lines that are meant: `src/main.rs:12-40`.
+fn without_lines(path: &str) -> &str {
+    let is_range = |lines: &str| {
+        !lines.is_empty() && lines.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    path.rsplit_once(':').filter(|(_, lines)| is_range(lines)).map_or(path, |(path, _)| path)
 }

@@ -1,18 +1,10 @@
 //! One pass over the lines of a task file.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::{Heading, Marker, Scanned, Task, TaskFile};
+use super::boxes::{self, BoxLine, Label, is_plain_number};
+use super::{Task, TaskFile, UnreadBox, outline};
 use crate::line::{self, Line};
-
-/// The first line behind a checkbox that ends any block, where one was met before
-/// the next checkbox.
-struct BlockEnd {
-    /// Which checkbox, from 0.
-    checkbox: usize,
-    /// Where the line begins.
-    at: usize,
-}
 
 /// What hides the lines between its first and its last one, and whether it is
 /// known to have a last one although a phase begins inside.
@@ -61,19 +53,13 @@ thread_local! {
 pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     #[cfg(test)]
     SCANS.set(SCANS.get() + 1);
-    // The checkboxes at column 0, before it is known which of them are tasks.
-    let mut boxes: Vec<Task> = Vec::new();
-    let mut ends: Vec<BlockEnd> = Vec::new();
-    let mut phases = 0;
+    let mut found = Found::in_text(text);
     let mut hidden = Hidden::Not;
     let mut ahead = Ahead::new(text);
-    // Where the here-document ends that was met last.
-    let mut document_end = 0;
 
     for (number, line) in line::lines(text).enumerate() {
         if is_phase_heading(line.text) {
             hidden.meets_phase(&line, &mut ahead);
-            phases += usize::from(matches!(hidden, Hidden::Not));
         }
         if !matches!(hidden, Hidden::Not) {
             if hidden.ends_with(&line) {
@@ -82,40 +68,156 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
             continue;
         }
         // Most lines are told by their first character that is no blank.
-        match line.text.iter().find(|byte| !matches!(byte, b' ' | b'\t')) {
-            Some(b'`' | b'~') => {
+        let Some(first) = line.text.iter().position(|byte| !matches!(byte, b' ' | b'\t')) else {
+            continue;
+        };
+        match line.text[first] {
+            b'`' | b'~' => {
                 if let Some(fence) = Fence::opened_by(&line) {
                     hidden = Hidden::Fence { fence, is_closed: false };
                 }
             }
-            Some(b'<') if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
-            Some(b'-' | b'*' | b'+') if !matches!(line.text[0], b' ' | b'\t') => {
-                if let Some(task) = checkbox(&line, number + 1, phases) {
-                    boxes.push(task);
-                }
+            b'<' if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
+            b'-' | b'*' | b'+' if boxes::may_have_box(&line.text[first..]) => {
+                found.item(&line, number + 1);
             }
-            Some(b'#') if is_heading(line.text) && line.start >= document_end => {
-                let is_open = ends.last().is_none_or(|end| end.checkbox + 1 < boxes.len());
-                if let Some(last) = boxes.last().filter(|_| is_open) {
-                    match here_document_end(text, last.block.start, &line) {
-                        Some(end) => document_end = end,
-                        None => ends.push(BlockEnd { checkbox: boxes.len() - 1, at: line.start }),
-                    }
-                }
-            }
+            // A number, a bracket, or a bullet that is not ASCII.
+            b'0'..=b'9' | b'[' | 0xE2 => found.item(&line, number + 1),
+            b'#' => found.heading(&line, number + 1),
             _ => {}
         }
     }
-
-    let has_ids = boxes.iter().any(|found| found.id.is_some());
-    let without_id = || boxes.iter().filter(|found| has_ids && found.id.is_none());
-    let headings = without_id().filter_map(heading).collect();
-    let without_id = without_id().map(|found| found.line).collect();
-    let tasks = into_tasks(text, boxes, ends, has_ids);
-    let digest = OnceLock::new();
-    let scanned = Scanned { tasks, has_ids, without_id, headings, digest };
+    let scanned = outline::scanned(found);
     TaskFile { text, scanned: Arc::new(scanned) }
 }
+
+/// The boxes of a file, before it is known which of them are tasks.
+pub(super) struct Found<'t> {
+    pub(super) text: &'t [u8],
+    /// Every box, and every heading that may be a task, in the order of the file.
+    pub(super) boxes: Vec<Task>,
+    /// How each of them stands.
+    pub(super) shapes: Vec<Shape>,
+    /// The headings that end blocks, in the order of the file.
+    pub(super) ends: Vec<BlockEnd>,
+    /// The boxes whose text may begin with an id, and what they are then.
+    pub(super) maybes: Vec<(usize, Label)>,
+    /// What looks like a box and is none.
+    pub(super) unread: Vec<UnreadBox>,
+    /// Whether every box is a task: all stand at one depth, and have ids of their own.
+    pub(super) is_flat: bool,
+    /// How many headings were met.
+    sections: usize,
+    /// Where the here-document ends that was met last.
+    document_end: usize,
+}
+
+/// How a box stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// In a list, so far from the left.
+    Item(u32),
+    /// It is a heading, `### Task 1: Parser`, of this level.
+    Heading(u32),
+}
+
+/// A heading behind a box, which ends any block above it.
+pub(super) struct BlockEnd {
+    /// Behind which box, from 0.
+    pub(super) checkbox: usize,
+    /// Where the line begins.
+    pub(super) at: usize,
+    /// How many `#` it has.
+    pub(super) level: u32,
+}
+
+impl<'t> Found<'t> {
+    fn in_text(text: &'t [u8]) -> Found<'t> {
+        Found {
+            text,
+            boxes: Vec::new(),
+            shapes: Vec::new(),
+            ends: Vec::new(),
+            maybes: Vec::new(),
+            unread: Vec::new(),
+            is_flat: true,
+            sections: 0,
+            document_end: 0,
+        }
+    }
+
+    /// A line that may be the item of a list.
+    fn item(&mut self, line: &Line<'_>, number: usize) {
+        match boxes::box_line(line.text) {
+            BoxLine::None => {}
+            BoxLine::Unread => {
+                let text = line::head(&line::readable(line.trimmed()), LONGEST_UNREAD).to_owned();
+                self.unread.push(UnreadBox { line: number, text, at: line.start });
+            }
+            BoxLine::Box(found) => {
+                let Label { id, markers, title, optional, maybe } = found.label();
+                if let Some(label) = maybe {
+                    self.maybes.push((self.boxes.len(), *label));
+                }
+                self.is_flat &=
+                    found.indent == 0 && id.as_deref().is_some_and(|id| !is_plain_number(id));
+                self.shapes.push(Shape::Item(found.indent));
+                self.boxes.push(Task {
+                    index: 0,
+                    id,
+                    title,
+                    markers,
+                    done: found.done,
+                    optional: optional || found.optional,
+                    section: self.sections,
+                    line: number,
+                    block: line.span(),
+                    mark: line.start + found.mark,
+                    is_heading: false,
+                });
+            }
+        }
+    }
+
+    /// A line that may be a heading. It ends the block above it, and may be a task.
+    fn heading(&mut self, line: &Line<'_>, number: usize) {
+        let Some(level) = heading_level(line.text) else { return };
+        if line.start < self.document_end {
+            return;
+        }
+        let is_first = self.ends.last().is_none_or(|end| end.checkbox + 1 < self.boxes.len());
+        if let Some(last) = self.boxes.last()
+            && (is_first || self.ends.last().is_some_and(|end| level < end.level))
+        {
+            if let Some(end) = here_document_end(self.text, last.block.start, line) {
+                self.document_end = end;
+                return;
+            }
+            let checkbox = self.boxes.len() - 1;
+            self.ends.push(BlockEnd { checkbox, at: line.start, level });
+        }
+        self.sections += 1;
+        let Some(label) = boxes::task_heading(&line.text[level as usize..]) else { return };
+        self.is_flat = false;
+        self.shapes.push(Shape::Heading(level));
+        self.boxes.push(Task {
+            index: 0,
+            id: label.id,
+            title: label.title,
+            markers: label.markers,
+            done: false,
+            optional: false,
+            section: self.sections,
+            line: number,
+            block: line.span(),
+            mark: line.start,
+            is_heading: true,
+        });
+    }
+}
+
+/// How much of a line is kept to name it.
+const LONGEST_UNREAD: usize = 60;
 
 /// A code fence: which character, and how many of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,136 +352,10 @@ fn here_document_end(text: &[u8], block: usize, heading: &Line<'_>) -> Option<us
 }
 
 fn is_task_with_id(line: &Line<'_>) -> bool {
-    checkbox(line, 0, 0).is_some_and(|task| task.id.is_some())
-}
-
-/// Drops the checkboxes that are no tasks and gives each task its block. Nothing is
-/// moved to another place: a large plan would touch as much memory once more.
-fn into_tasks(
-    text: &[u8],
-    mut boxes: Vec<Task>,
-    mut ends: Vec<BlockEnd>,
-    has_ids: bool,
-) -> Vec<Task> {
-    // Blocks are cut from the end: each ends where the next task begins, or at
-    // the first heading behind it.
-    let mut next_start = text.len();
-    let mut closed = None;
-    for (number, task) in boxes.iter_mut().enumerate().rev() {
-        closed = ends.pop_if(|end| end.checkbox == number).map(|end| end.at).or(closed);
-        if has_ids && task.id.is_none() {
-            continue;
-        }
-        let end = closed.take().unwrap_or(next_start).min(next_start);
-        next_start = task.block.start;
-        task.block.end = end_of_last_line(text, task.block.start, end);
+    match boxes::box_line(line.text) {
+        BoxLine::Box(found) => found.indent == 0 && found.label().id.is_some(),
+        BoxLine::None | BoxLine::Unread => false,
     }
-    boxes.retain(|found| !has_ids || found.id.is_some());
-    for (index, task) in boxes.iter_mut().enumerate() {
-        task.index = index;
-    }
-    boxes
-}
-
-/// `end` moved in front of the blank lines before it.
-fn end_of_last_line(text: &[u8], start: usize, end: usize) -> usize {
-    let written = start + text[start..end].trim_ascii_end().len();
-    text[written..end].iter().position(|&b| b == b'\n').map_or(end, |n| written + n + 1)
-}
-
-fn checkbox(line: &Line<'_>, number: usize, phase: usize) -> Option<Task> {
-    let text = line.text;
-    let [b'-' | b'*' | b'+', rest @ ..] = text else { return None };
-    let box_text = rest.trim_ascii_start();
-    if box_text.len() == rest.len() {
-        return None;
-    }
-    let (mark, behind) = match box_text {
-        [b'[', mark @ (b' ' | b'x' | b'X'), b']', behind @ ..] => (*mark, behind),
-        _ => return None,
-    };
-    if !behind.is_empty() && !behind[0].is_ascii_whitespace() {
-        return None;
-    }
-    let offset = text.len() - box_text.len() + 1;
-    let head = String::from_utf8_lossy(behind.trim_ascii());
-    let (id, head) = split_id(&head);
-    let (markers, title) = split_markers(head);
-    Some(Task {
-        index: 0,
-        id: id.map(str::to_owned),
-        title: title.to_owned(),
-        markers,
-        done: mark != b' ',
-        phase,
-        line: number,
-        block: line.span(),
-        mark: line.start + offset,
-    })
-}
-
-/// `- [ ] 2. Models` heads the tasks 2.1, 2.2 and so on.
-fn heading(task: &Task) -> Option<Heading> {
-    let number = task.title.split_whitespace().next()?.trim_end_matches(['.', ':', ')']);
-    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-    let prefix = format!("{number}.");
-    is_number.then_some(Heading { prefix, done: task.done, mark: task.mark })
-}
-
-/// Where the mark of a checkbox stands in a line, however far it is indented.
-pub(super) fn mark_of(line: &[u8]) -> Option<usize> {
-    let text = line.trim_ascii_start();
-    let [b'-' | b'*' | b'+', b' ' | b'\t', rest @ ..] = text else { return None };
-    match rest.trim_ascii_start() {
-        behind @ [b'[', b' ' | b'x' | b'X', b']', ..] => Some(line.len() - behind.len() + 1),
-        _ => None,
-    }
-}
-
-/// An id at the beginning of a task's text, and what stands behind it.
-fn split_id(text: &str) -> (Option<&str>, &str) {
-    let word = text.split_whitespace().next().unwrap_or("");
-    let id = word.trim_end_matches([':', '.']);
-    if is_id(id) { (Some(id), text[word.len()..].trim_start()) } else { (None, text) }
-}
-
-/// `1.1`, `1.3.1`, `1.X`, `V1`, `VE2`, `VF`, and a fix of each: `V1.1`.
-pub(super) fn is_id(word: &str) -> bool {
-    let number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let (first, rest) = match word.split_once('.') {
-        Some((first, rest)) => (first, Some(rest)),
-        None => (word, None),
-    };
-    let is_check = first == "VF"
-        || ["VF", "VE", "V"].iter().any(|kind| first.strip_prefix(kind).is_some_and(number));
-    (is_check || (number(first) && rest.is_some()))
-        && rest.is_none_or(|rest| rest.split('.').all(|part| number(part) || part == "X"))
-}
-
-/// The known markers at the beginning of a text, and the title behind them.
-fn split_markers(mut text: &str) -> (Vec<Marker>, &str) {
-    let mut markers = Vec::new();
-    while let Some((marker, rest)) = first_marker(text) {
-        markers.push(marker);
-        text = rest;
-    }
-    (markers, text)
-}
-
-fn first_marker(text: &str) -> Option<(Marker, &str)> {
-    let (word, rest) = text.strip_prefix('[')?.split_once(']')?;
-    let marker = match word {
-        "P" => Marker::Parallel,
-        "VERIFY" => Marker::Verify,
-        "SEQUENTIAL" => Marker::Sequential,
-        "RED" => Marker::Red,
-        "GREEN" => Marker::Green,
-        "YELLOW" => Marker::Yellow,
-        _ => {
-            Marker::Fix(word.strip_prefix("FIX ").map(str::trim).filter(|id| is_id(id))?.to_owned())
-        }
-    };
-    Some((marker, rest.trim_start()))
 }
 
 /// `## Phase 2: Refactoring`.
@@ -391,10 +367,12 @@ fn is_phase_heading(text: &[u8]) -> bool {
     })
 }
 
-/// `# ` to `###### ` at column 0.
-fn is_heading(text: &[u8]) -> bool {
+/// The level of a heading, `# ` to `###### ` at column 0.
+fn heading_level(text: &[u8]) -> Option<u32> {
     let level = text.iter().take_while(|&&b| b == b'#').count();
-    (1..=6).contains(&level) && text.get(level).is_none_or(u8::is_ascii_whitespace)
+    let is_heading =
+        (1..=6).contains(&level) && text.get(level).is_none_or(u8::is_ascii_whitespace);
+    is_heading.then_some(level as u32)
 }
 
 /// Whether a comment begins on this line and does not end on it. Only a line

@@ -104,7 +104,7 @@ impl Workspace {
         let Some(state) = view.state.as_ref() else {
             // Asked again after the end, it is still the end.
             let file = view.file();
-            let done = !file.tasks.is_empty() && file.open().next().is_none();
+            let done = !file.tasks.is_empty() && file.is_complete() && file.unread.is_empty();
             let none = || AttemptError::NoLoop(self.spec.name.clone());
             return done.then_some(NextWork::Complete).ok_or_else(none);
         };

@@ -144,7 +144,7 @@ fn choose(specs: &[Spec], why: &str) -> Advice {
     specs.iter().take(5).fold(advice, |advice, spec| {
         let counts = Store::of(spec).read_tasks().ok().flatten().map(|tasks| {
             let file = tasks.file();
-            (file.done_count(), file.tasks.len())
+            (file.done_count(), file.count())
         });
         let state = match counts {
             Some((_, 0)) => "makes it active; its tasks.md has no tasks yet",
@@ -180,7 +180,7 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
         return stands(format!("{plan}:{} has a mistake: {}.", mistake.line, mistake.message))
             .step("specum check", "lists all of them");
     }
-    let (done, total) = (file.done_count(), file.tasks.len());
+    let (done, total) = (file.done_count(), file.count());
     let progress = format!("The active spec is {name}, {done} of {total} tasks are done");
     match store.read_state() {
         Some(Err(why)) => stands(format!("{progress}; its state is corrupt ({why})."))
@@ -253,7 +253,7 @@ fn all_done(project: &Project, spec: &Spec) -> Advice {
     let is_open = |other: &&Spec| {
         let tasks = Store::of(other).read_tasks().ok().flatten().unwrap_or_default();
         let file = tasks.file();
-        *other != spec && file.done_count() < file.tasks.len()
+        *other != spec && !file.is_complete()
     };
     match project.specs().iter().find(is_open) {
         Some(other) => {

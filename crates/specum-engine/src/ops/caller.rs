@@ -67,15 +67,50 @@ impl<'a> Caller<'a> {
         let project = Project::find(self.world, &here, home.as_deref().map(Path::new));
         let project = project.ok_or_else(|| {
             OpError::NotFound(format!(
-                "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum demo`",
+                "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum \
+                 demo`, or name the path of one",
                 here.display()
             ))
         })?;
+        self.with_good_settings(project)
+    }
+
+    fn with_good_settings(&self, project: Project) -> Result<Project, OpError> {
         if let Some(problems) = settings_problems(&project) {
             return Err(OpError::Settings(problems));
         }
         project.warnings.iter().for_each(|warning| self.warn(warning));
         Ok(project)
+    }
+
+    /// The spec that is named, by its name or by the path of its folder or its
+    /// `tasks.md`; or the active one.
+    pub fn named(&self, named: Option<&str>) -> Result<(Project, Spec), OpError> {
+        if let Some(folder) = named.and_then(|named| self.folder_of_plan(named)) {
+            let here = self.here()?;
+            let home = std::env::var_os("HOME");
+            let project = Project::find(self.world, &here, home.as_deref().map(Path::new))
+                .or_else(|| Project::around(self.world, &here));
+            if let Some(project) = project {
+                let project = self.with_good_settings(project)?;
+                let spec = project.spec_in(&folder)?;
+                return Ok((project, spec));
+            }
+        }
+        let project = self.project()?;
+        let spec = self.spec(&project, named)?;
+        Ok((project, spec))
+    }
+
+    /// The folder of a plan, if a path from the current directory leads to one.
+    fn folder_of_plan(&self, named: &str) -> Option<PathBuf> {
+        let disk = &*self.world.disk;
+        let path = self.here().ok()?.join(named);
+        let is_path = named.contains(std::path::is_separator);
+        if path.file_name().is_some_and(|name| name == "tasks.md") && disk.is_file(&path) {
+            return path.parent().map(Path::to_path_buf);
+        }
+        (is_path && disk.is_file(&path.join("tasks.md"))).then_some(path)
     }
 
     /// The spec that is named, or the active one.
@@ -100,9 +135,7 @@ impl<'a> Caller<'a> {
         if let Some(found) = named.is_none().then(|| spec_of_session(self.world)).flatten() {
             return Ok(found);
         }
-        let project = self.project()?;
-        let spec = self.spec(&project, named)?;
-        Ok((project, spec))
+        self.named(named)
     }
 
     /// The same, with everything needed to work it.

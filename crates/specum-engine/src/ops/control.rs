@@ -171,7 +171,7 @@ fn end_loop(spec: &Spec, store: &Store) -> Result<Cancel, OpError> {
         name: spec.name.clone(),
         phase,
         done: file.done_count(),
-        total: file.tasks.len(),
+        total: file.count(),
         task_iteration: state.as_ref().map(|state| state.task_iteration),
         global_iteration: state.as_ref().map(|state| state.global_iteration),
         cancelled,

@@ -55,7 +55,7 @@ pub fn list(caller: &Caller<'_>) -> Result<Vec<SpecRow>, OpError> {
             path: spec.shown,
             phase,
             done: file.done_count(),
-            total: file.tasks.len(),
+            total: file.count(),
         }
     };
     Ok(project.specs().into_iter().map(row).collect())

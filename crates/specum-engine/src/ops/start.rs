@@ -94,7 +94,7 @@ pub fn start(
         name: workspace.spec.name.clone(),
         path: workspace.spec.shown.clone(),
         done: file.done_count(),
-        total: file.tasks.len(),
+        total: file.count(),
         activated: !was_active,
         not_committed: workspace.git.as_ref().err().cloned(),
     };

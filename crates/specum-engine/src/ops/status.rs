@@ -51,7 +51,7 @@ pub struct Status {
     pub unverified: Vec<String>,
     /// Tasks that a person ticked.
     pub by_person: Vec<String>,
-    /// What waits for a person's word.
+    /// What waits for a person's word, and lines that look like a box and are none.
     pub questions: Vec<String>,
     /// Checks that were changed during an attempt and did not count, in words.
     pub overruled_checks: Vec<String>,
@@ -129,7 +129,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         path: spec.shown,
         phase: state.map(|state| state.phase.as_str().to_owned()),
         done: file.done_count(),
-        total: file.tasks.len(),
+        total: file.count(),
         next: next(state, &file).map(Task::name),
         task_iteration: state.map(|state| state.task_iteration),
         max_task_iterations: state.map(|state| state.max_task_iterations),
@@ -145,7 +145,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         held_by: owner::holder(&store, state, Asker::Person).to_string(),
         unverified: summary.unverified,
         by_person: summary.by_person,
-        questions: summary.questions,
+        questions: summary.questions.into_iter().chain(file.questions()).collect(),
         overruled_checks: summary.overruled_checks,
         kept: summary
             .kept

@@ -87,6 +87,9 @@ pub(super) struct Args {
     /// Work only these tasks, by id or index, with commas
     #[arg(long, value_name = "TASKS", value_delimiter = ',')]
     only: Vec<String>,
+    /// Work optional tasks too, `- [ ]* 2.3`
+    #[arg(long)]
+    optional: bool,
     /// Take the spec over from a session that works it
     #[arg(long)]
     take_over: bool,
@@ -138,8 +141,7 @@ impl GivenFlags {
 }
 
 pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answered {
-    let project = caller.project()?;
-    let spec = caller.spec(&project, args.spec.as_deref())?;
+    let (project, spec) = caller.named(args.spec.as_deref())?;
     let settings = &project.settings.run;
     let mut workspace = Workspace::new(&project, spec).map_err(OpError::from)?;
     workspace.refuse_bad_plan().map_err(OpError::from)?;
@@ -149,6 +151,8 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
         workspace.check_time = CheckTime::new(args.verify_timeout);
     }
     workspace.scope.only = chosen(&workspace, &args.only)?;
+    workspace.scope.optional = args.optional;
+    warn_of_unread_boxes(&workspace, caller)?;
     warn_of_misspelt_variables(caller);
     caller.warn_of_settings(&project);
     let options = options(args, typed, settings, caller)?;
@@ -210,6 +214,16 @@ fn at_once(workspace: &Workspace, jobs: Option<usize>) -> usize {
         Ok(git) if git.head().is_some() => jobs.unwrap_or(workspace.scope.max_parallel),
         _ => 1,
     }
+}
+
+/// Names the lines that look like a box and are none, before anything is paid for.
+fn warn_of_unread_boxes(workspace: &Workspace, caller: &Caller<'_>) -> Result<(), OpError> {
+    let tasks = workspace.store.read_tasks()?.unwrap_or_default();
+    let plan = &workspace.spec.shown;
+    for question in tasks.file().questions() {
+        caller.warn(format!("{plan}/tasks.md, {question}"));
+    }
+    Ok(())
 }
 
 fn chosen(workspace: &Workspace, named: &[String]) -> Result<Vec<String>, OpError> {

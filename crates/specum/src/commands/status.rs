@@ -30,7 +30,9 @@ fn as_text(status: &Status) -> String {
     ];
     let mut line = |label: &str, value: String| lines.push(format!("{label:10} {value}"));
     match &status.phase {
-        None if done == total && total > 0 => line("loop", "finished: every box is ticked".into()),
+        None if done == total && total > 0 && status.questions.is_empty() => {
+            line("loop", "finished: every box is ticked".into());
+        }
         None => line("loop", "not running; start it with `specum implement`".into()),
         Some(phase) => describe_loop(status, phase, &mut line),
     }

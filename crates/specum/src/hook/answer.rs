@@ -247,7 +247,7 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
     let view = workspace.store.read()?;
     let tasks = view.tasks.unwrap_or_default();
     let file = tasks.file();
-    let count = format!("{} of {}", file.done_count(), file.tasks.len());
+    let count = format!("{} of {}", file.done_count(), file.count());
     let most = view.state.as_ref().map_or(0, |state| state.max_task_iterations);
     let ledger = workspace.store.ledger()?;
     let late = ledger.late_work().map(late_work).collect();

@@ -121,7 +121,7 @@ fn a_state_of_a_newer_version_is_read_but_never_overwritten() {
 
 #[test]
 fn a_task_file_without_tasks_is_refused_and_never_called_done() {
-    for text in ["", "# Plan\n\nNothing yet.\n", "  - [ ] 1.1 nested\n", "\0\u{1}\u{2}binary"] {
+    for text in ["", "# Plan\n\nNothing yet.\n", "> - [ ] 1.1 quoted\n", "\0\u{1}\u{2}binary"] {
         let world = World::with_tasks(text);
         assert_eq!(world.stop().silent().stderr, "", "{text:?}");
         for verb in ["implement", "next"] {

@@ -63,7 +63,11 @@ fn every_example_of_the_task_format_is_read_as_the_page_says() {
             }
             "scan" => {
                 let lines = file.tasks.iter().map(|task| {
-                    let mark = if task.done { 'x' } else { '.' };
+                    let mark = match (task.done, task.optional) {
+                        (true, _) => 'x',
+                        (false, true) => '?',
+                        (false, false) => '.',
+                    };
                     let mode = match task.mode() {
                         Mode::Sequential => "sequential",
                         Mode::Parallel => "parallel",

@@ -46,6 +46,9 @@ mod recording;
 /// What a newcomer is told.
 mod first_minute;
 
+/// Plans of other tools.
+mod other_tools;
+
 /// What is packaged, installed and generated.
 mod packaging;
 

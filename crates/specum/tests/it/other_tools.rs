@@ -1,0 +1,96 @@
+//! Plans of other tools, where these tools keep them, worked to their end.
+
+use std::fs;
+
+use crate::world::{Call, World};
+
+const KIRO: &str = "# Implementation Plan\n\n- [ ] 1. Set up\n  - _Requirements: 1.1_\n- [ ] 2. Models\n  - [ ] 2.1 User\n    - [ ] write it\n  - [-] 2.2 Document\n  - [ ]* 2.3 Tests\n- [ ] 3. Wire it up\n";
+
+/// A repository without a folder `specs`, with these files.
+fn repository(files: &[(&str, &str)]) -> World {
+    let world = World::empty();
+    fs::remove_dir(world.path("specs")).unwrap();
+    for (path, text) in files {
+        world.write(path, text);
+    }
+    world.git_init();
+    world
+}
+
+/// A run whose agent says that it is done.
+fn run(world: &World, args: &[&str]) -> Call {
+    let agent =
+        ["run", "--agent", "command", "--agent-command", "cat >/dev/null; echo TASK_COMPLETE"];
+    world.specum(&[&agent, args].concat())
+}
+
+#[test]
+fn a_kiro_plan_is_found_and_complete_when_every_box_is_ticked_but_the_optional_ones() {
+    let world = repository(&[(".kiro/specs/app/tasks.md", KIRO)]);
+    let list = world.specum(&["list"]);
+    assert!(list.exits(0).stdout.contains("./.kiro/specs/app"), "{}", list.stdout);
+    let call = run(&world, &["app"]);
+    assert!(call.exits(0).stdout.contains("4 of 4 tasks done"), "{}", call.stdout);
+    let ticked = KIRO.replace("[ ] ", "[x] ").replace("[-]", "[x]");
+    assert_eq!(world.read(".kiro/specs/app/tasks.md"), ticked);
+    assert!(!world.path("specs").exists());
+
+    let call = run(&world, &["app", "--optional"]);
+    assert!(call.exits(0).stdout.contains("5 of 5 tasks done"), "{}", call.stdout);
+    assert_eq!(world.read(".kiro/specs/app/tasks.md"), ticked.replace("[ ]*", "[x]*"));
+}
+
+#[test]
+fn the_folders_of_other_tools_are_found_and_openspecs_archive_is_none() {
+    let task = "- [ ] 1.1 a\n";
+    let folders = [
+        ".kiro/specs/kiro",
+        "openspec/changes/change",
+        "agent-os/specs/agent-os",
+        ".agent-os/specs/older",
+        ".spec-workflow/specs/workflow",
+        "specs/001-name",
+    ];
+    let files = folders.map(|folder| format!("{folder}/tasks.md"));
+    let mut files: Vec<(&str, &str)> = files.iter().map(|path| (path.as_str(), task)).collect();
+    files.push(("openspec/changes/archive/old/tasks.md", task));
+    let world = repository(&files);
+    let list = world.specum(&["list"]);
+    for folder in folders {
+        assert!(list.exits(0).stdout.contains(folder), "{folder}: {}", list.stdout);
+    }
+    assert!(!list.stdout.contains("archive"), "{}", list.stdout);
+}
+
+#[test]
+fn a_plan_is_worked_by_the_path_of_its_file_or_its_folder() {
+    let task = "- [ ] T001 a\n";
+    let world = repository(&[("docs/one/tasks.md", task), ("docs/two/tasks.md", task)]);
+    for path in ["docs/one/tasks.md", "docs/two"] {
+        let call = run(&world, &[path]);
+        assert!(call.exits(0).stdout.contains("1 of 1"), "{path}: {}{}", call.stdout, call.stderr);
+    }
+    assert_eq!(world.read("docs/one/tasks.md"), "- [x] T001 a\n");
+    assert_eq!(world.read("docs/two/tasks.md"), "- [x] T001 a\n");
+    world.write("tasks.md", task);
+    let call = run(&world, &["tasks.md"]);
+    assert!(call.stderr.contains("a folder of its own"), "{}", call.stderr);
+}
+
+#[test]
+fn a_plan_with_a_line_that_could_not_be_read_is_not_complete() {
+    let plan = "- [ ] 1.1 a\n\n## More\n-[ ] 1.2 b\n";
+    let world = repository(&[("specs/app/tasks.md", plan)]);
+    let call = run(&world, &["app"]);
+    let code = call.code.unwrap();
+    assert!(code != 0 && !call.stdout.contains("complete"), "{code}: {}", call.stdout);
+    for said in [&call.stdout, &call.stderr] {
+        assert!(said.contains("line 4: `-[ ] 1.2 b` looks like a box"), "{said}");
+    }
+    assert_eq!(world.read("specs/app/tasks.md"), plan.replace("- [ ] 1.1", "- [x] 1.1"));
+    let status = world.specum(&["status", "app"]);
+    assert!(status.exits(0).stdout.contains("line 4: `-[ ] 1.2 b`"), "{}", status.stdout);
+    world.write("specs/app/tasks.md", "- [x] 1.1 a\n\n## More\n- [x] 1.2 b\n");
+    world.commit_all();
+    assert!(run(&world, &["app"]).exits(0).stdout.contains("2 of 2"));
+}
