@@ -176,7 +176,7 @@ impl Workspace {
 
     /// Whether a file was changed while the run was at work that has left it; what was
     /// changed later is a person's.
-    fn is_earlier(&self, path: &String, until: Option<Timestamp>) -> bool {
+    fn is_earlier(&self, path: &str, until: Option<Timestamp>) -> bool {
         let Some(until) = until.map(SystemTime::from) else { return true };
         let changed = self.git.as_ref().ok().and_then(|git| git.changed_at(path));
         changed.is_some_and(|changed| changed <= until)
