@@ -4,6 +4,8 @@
 
 /// Generated plans under injected faults.
 pub mod campaign;
+/// Deliberate faults that the simulation must find.
+pub mod faults;
 /// Every figure beside its yardstick.
 pub mod figures;
 /// The demo as a picture.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use clap::Parser;
-use xtask::{build_programs, campaign, cargo, figures, recording};
+use xtask::{build_programs, campaign, cargo, faults, figures, recording};
 
 /// What people who work on specum run
 #[derive(Parser)]
@@ -14,6 +14,7 @@ enum Task {
     Campaign(campaign::Options),
     #[command(bin_name = "cargo figures")]
     Figures(figures::Options),
+    Faults(faults::Options),
     /// Record the demo anew as the picture in the README
     Recording,
     /// Write docs/commands.md, docs/json.md, the README's demo and its picture anew
@@ -24,6 +25,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Task::parse() {
         Task::Campaign(options) => return campaign::run(&options),
         Task::Figures(options) => figures::run(&options)?,
+        Task::Faults(options) => faults::run(&options)?,
         Task::Recording => record()?,
         Task::Docs => {
             record()?;

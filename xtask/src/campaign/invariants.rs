@@ -170,13 +170,14 @@ fn commits_hold_their_work(end: &End) -> Option<String> {
     None
 }
 
-/// The plan is as people wrote it, but for ticks.
+/// The plan is as people wrote it, but for ticks of tasks and their steps.
 fn plan_untouched(end: &End) -> Option<String> {
     let open = |plan: &[u8]| {
         let lines = plan.split(|byte| *byte == b'\n').map(<[u8]>::to_vec);
         let open = |mut line: Vec<u8>| {
-            if line.starts_with(b"- [x]") {
-                line[3] = b' ';
+            let indent = line.len() - line.trim_ascii_start().len();
+            if line[indent..].starts_with(b"- [x]") {
+                line[indent + 3] = b' ';
             }
             line
         };

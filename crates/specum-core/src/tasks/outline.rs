@@ -236,6 +236,11 @@ impl Boxes<'_> {
         let count = self.tasks.len();
         let (mut is_task, mut is_heading) = (vec![false; count], vec![false; count]);
         let (mut has_fields, mut is_text) = (vec![false; count], vec![false; count]);
+        // A box with fields of its own, in front of its children or behind them, is a task
+        // and no heading, unless the children are numbered as its own.
+        let mut asks = vec![false; count];
+        let mut next = 0;
+        (0..count).for_each(|at| self.note_fields(at, &mut next, &mut asks));
         let mut next = 0;
         for at in 0..count {
             let parent = self.parents[at];
@@ -249,7 +254,7 @@ impl Boxes<'_> {
                     None => true,
                     // The steps of a task are often numbered 1, 2, 3.
                     Some(_) if is_plain_number(id) => false,
-                    Some(parent) => !is_text[parent] && (!is_behind || extends(id)),
+                    Some(parent) => !is_text[parent] && (!asks[parent] || extends(id)),
                 })
                 && matches!(self.shapes[at], Shape::Item(_));
             is_text[at] = is_behind && !is_task[at];
