@@ -152,9 +152,10 @@ impl Truth {
 
     /// A pass could not be committed, and nothing is left to be opened again.
     pub(crate) fn commit_lost(&mut self, soul: &str) {
-        if let Some(last) = self.verdicts.get_mut(soul).and_then(|verdicts| verdicts.last_mut()) {
-            *last = AttemptResult::Failed;
-        }
+        let verdicts = self.verdicts.entry(soul.to_owned()).or_default();
+        // One of a loop that was cancelled is told as a failure of the loop that hears of it.
+        verdicts.pop_if(|last| *last == AttemptResult::Passed);
+        verdicts.push(AttemptResult::Failed);
     }
 
     /// specum has added a fix task, which is no task of a person, and on record at once.

@@ -199,7 +199,8 @@ fn a_hook_that_is_ended_in_the_middle_of_a_check_ends_the_check_and_decides_noth
     hook.args(["hook", "stop"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut hook = hook.spawn().unwrap();
     hook.stdin.take().unwrap().write_all(&stop).unwrap();
-    until("the check has begun", || world.path("started").exists());
+    let has_begun = || world.path("started").exists() && world.read("started").ends_with('\n');
+    until("the check has begun", has_begun);
     kill_process(Pid::from_child(&hook), Signal::TERM).unwrap();
     hook.wait().unwrap();
     let check = format!("/proc/{}", world.read("started").trim());
