@@ -81,6 +81,9 @@ impl Play<'_> {
     /// to be explained by a fault that has struck during it.
     fn work(&mut self) -> io::Result<(usize, Option<Broken>)> {
         let mut struck_before = false;
+        // A start that is killed while the power is about to be cut leaves the cut to the
+        // next one.
+        let mut cut_before = false;
         for start in 1..=MOST_STARTS {
             let how = self.story.faults.iter().find_map(|fault| match fault {
                 Fault::Start { start: at, how } if *at == start => Some(*how),
@@ -106,11 +109,13 @@ impl Play<'_> {
             let is_excused = new.iter().any(|n| may_end_a_start(&self.story.faults[*n]));
             let explained = is_excused
                 || (ended.code == Some(6) && struck_before)
+                || (ended.code.is_none() && cut_before)
                 || (waits && self.somebody_edited())
                 || self.is_refused_for_edits(&ended)
                 || self.is_refused_for_another(&ended)
                 || self.is_read_only_again()?;
             struck_before = is_excused;
+            cut_before = new.iter().any(|n| self.story.faults[*n].kind() == Kind::PowerCut);
             if !explained {
                 let last = ended.said.lines().last().unwrap_or_default();
                 let why =
