@@ -56,8 +56,11 @@ pub(super) fn parse(block: &[u8]) -> Fields {
     }
     fields.verify = check(&items);
     if !items.iter().any(|item| item.name.eq_ignore_ascii_case("files")) {
-        let title = line::lines(block).next().map(|line| line::readable(line.text));
-        fields.files = paths_in(&title.unwrap_or_default());
+        // Most titles name no file, and a plan may have a hundred thousand.
+        let title = line::lines(block)
+            .next()
+            .filter(|line| memchr::memchr2(b'/', b'`', line.text).is_some());
+        fields.files = title.map(|line| paths_in(&line::readable(line.text))).unwrap_or_default();
     }
     fields
 }
