@@ -258,14 +258,14 @@ fn run_by(
     });
     let worked = worked.unwrap_or_else(|error| RunResult { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
-    let put_away = match waits_for_git(workspace, options)? {
+    let put_away = waits_for_git(workspace, options).and_then(|waits| match waits {
         // Not a call of git before a person has looked: it may start something.
         Some(_) => {
             recover::end_survivors(workspace);
             Ok(())
         }
         None => recover::recover(workspace, None),
-    };
+    });
     // What cannot be recorded now cannot be told either: the release fails as well.
     let warned = workspace.take_news().into_iter().try_for_each(|text| workspace.warn(text));
     // The first thing that went wrong is the one to tell.
