@@ -1,7 +1,7 @@
 //! Deliberate faults in the engine, each of which the simulation must find.
 //!
 //! A fault replaces one piece of the source in a copy of the repository; the simulation
-//! built from it must break a promise within [`SEEDS`] seeds. See `docs/proof/simulation.md`.
+//! built from it must break a promise within twenty seeds. See `docs/proof/simulation.md`.
 
 use std::fs;
 use std::path::Path;
