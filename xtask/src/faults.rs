@@ -31,7 +31,7 @@ struct Fault {
     to: &'static str,
 }
 
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 13] = [
     Fault {
         name: "git commits before the journal has the verdict",
         file: "crates/specum-engine/src/attempt/judge.rs",
@@ -100,12 +100,6 @@ const FAULTS: [Fault; 14] = [
         file: "crates/specum-engine/src/attempt/commit.rs",
         from: "        let mut paths = passed.changed.clone();\n",
         to: "        let mut paths = git.changed()?;\n",
-    },
-    Fault {
-        name: "a loop is complete before its last commit",
-        file: "crates/specum-engine/src/attempt/open.rs",
-        from: "self.git.is_ok() && ledger.uncommitted().is_some();",
-        to: "self.git.is_err() && ledger.uncommitted().is_some();",
     },
     Fault {
         name: "a task gets one attempt more than is allowed",
