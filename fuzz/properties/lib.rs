@@ -6,7 +6,9 @@
 
 pub mod hook_input;
 pub mod journal;
+pub mod read_only;
 pub mod settings;
+pub mod spec_documents;
 pub mod state;
 pub mod stream;
 pub mod task_file;

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 use specum_core::budget::Charge;
-use specum_core::machine::{self, Due, Event, Start};
+use specum_core::machine::{self, Due, Event, Raise, Start};
 use specum_core::plan::Scope;
 use specum_core::plan_record::PlanRecord;
 use specum_core::state::State;
@@ -91,7 +91,11 @@ fn the_loop_goes_on(state: &State) {
         Event::Pause { why: Some("a reason".into()) },
         Event::Wait { index: 0, reason: "a question".into() },
         Event::Follow { renames: vec![], settled: vec!["1.1".into()] },
-        Event::Resume,
+        Event::Skip { index: 0 },
+        Event::Unskip { index: 0 },
+        Event::Retry { index: 1 },
+        Event::Undo { index: 0 },
+        Event::Resume(Raise { max_millis: Some(u64::MAX), ..Raise::default() }),
         Event::Release { millis: 1 },
     ];
     let mut state = state.clone();

@@ -6,7 +6,7 @@ use specum_core::plan::{self, Scope, Unit};
 use specum_core::plan_record::{PlanRecord, Review};
 use specum_core::state::State;
 use specum_core::tasks::{Check, Program, Task, TaskEdit, TaskFile, TaskMatch};
-use specum_core::{check, plan_record, tasks};
+use specum_core::{check, plan_record, suite, tasks};
 
 /// How many tasks of a file are edited: each edit scans the file anew.
 const EDITED: usize = 12;
@@ -20,11 +20,13 @@ pub fn hold(text: &[u8]) {
         asking_for_fields_is_harmless(&file, task);
     }
     ticks_are_told_apart(&file);
-    check::check(&file, &|name| match name.len() % 3 {
+    let lookup = |name: &str| match name.len() % 3 {
         0 => Program::Found,
         1 => Program::NotExecutable,
         _ => Program::Missing,
-    });
+    };
+    let suite = suite::in_plan(text).0;
+    check::check(&file, check::Surroundings { lookup: &lookup, suite: &suite, syntax: &|_| None });
     the_plan_names_open_tasks(&file);
     a_pass_ticks_the_task_and_nothing_else(&file);
 }

@@ -22,6 +22,7 @@ mod reset;
 mod script;
 mod signs;
 mod text;
+mod transcript;
 
 #[cfg(test)]
 mod samples;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::lines::{Lines, WholeLines};
 pub use self::signs::{OneSign, Signs};
+pub use self::transcript::{Spoken, Transcript};
 use crate::verify::{FailureClass, ProcessEnd};
 
 /// The agents that are programs of their own, in the order in which the first

@@ -5,6 +5,8 @@
 //! task is called by now. [`Ledger`] says where each attempt stands: it is a fold
 //! over the journal, brought up to date record by record.
 
+mod ending;
+mod judgement;
 mod ledger;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::ending::{Ending, Occasion, question, suite_question};
+pub use self::judgement::{Judgement, TakenBack};
 pub use self::ledger::{
     Call, GitChange, LateWork, LaunchPlace, Ledger, LoopStanding, PassedAttempt, ReadyWork,
     UnchargedStart,

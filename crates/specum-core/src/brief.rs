@@ -1,9 +1,12 @@
 //! The brief: what one executor reads.
 //!
 //! It begins with the task's block, byte for byte, and ends with the rules. In
-//! between stand what failed last time and what earlier executors learned. One
+//! between stand what the task is part of, what failed last time and what earlier
+//! executors learned. One
 //! line of it, the [`BriefMarker`], says which attempt it belongs to, so that its
 //! result finds its way back even if the host loses everything else.
+
+mod surroundings;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +16,14 @@ use crate::prompt::SpecName;
 use crate::tasks::Command;
 use crate::verify::Role;
 
+pub use surroundings::{Surroundings, documents, rules_for};
+
 /// How much of the earlier executors' notes is passed on: the end.
 const MAX_LEARNINGS: usize = 2_000;
+/// How much of a person's notes is passed on: the newest of them.
+const MAX_WORDS: usize = 8_000;
+/// The longest note of a person's.
+pub const MAX_NOTE: usize = 4_000;
 /// How much of a failed check's output is passed on: the end.
 const MAX_OUTPUT: usize = 2_000;
 
@@ -87,12 +96,16 @@ pub struct Brief<'a> {
     pub role: Role,
     /// Who else works at the same time, and where.
     pub place: WorkPlace,
+    /// Where the task stands.
+    pub surroundings: &'a Surroundings,
     /// Why the last attempt failed.
     pub reasons: &'a [String],
     /// What its check printed at the end.
     pub output: &'a str,
     /// The reference that holds what an earlier attempt had changed.
     pub kept: Option<&'a str>,
+    /// What a person has said to whoever works on the task, in its order.
+    pub words: &'a [&'a str],
     /// The learnings of earlier executors.
     pub learnings: &'a str,
 }
@@ -110,6 +123,7 @@ impl Brief<'_> {
              here begins there, and the Verify command runs there.\n",
             self.task, self.spec.path, self.attempt, self.root
         ));
+        text.push_str(&self.surroundings.render(self.spec.path));
         if !self.reasons.is_empty() {
             text.push_str("\n## What failed last time\n");
             for reason in self.reasons {
@@ -125,6 +139,13 @@ impl Brief<'_> {
                 "\n## What there is already\nAn earlier attempt did not get to its end. What it had \
                  changed is no longer in the tree; `git show {kept}` shows it. Take what is good.\n"
             ));
+        }
+        let words = newest(self.words, MAX_WORDS);
+        if !words.is_empty() {
+            text.push_str("\n## A word from the person in charge\n");
+            for word in words {
+                text.push_str(&format!("- {}\n", word.trim().replace('\n', "\n  ")));
+            }
         }
         let learnings = line::tail(self.learnings.trim(), MAX_LEARNINGS);
         if !learnings.is_empty() {
@@ -207,14 +228,27 @@ impl Brief<'_> {
     }
 }
 
+/// The newest texts that have room together, in their order.
+fn newest<'a>(texts: &[&'a str], room: usize) -> Vec<&'a str> {
+    let mut used = 0;
+    let fits = |text: &&&str| {
+        used += text.len();
+        used <= room
+    };
+    let mut newest: Vec<&str> = texts.iter().rev().take_while(fits).copied().collect();
+    newest.reverse();
+    newest
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::LazyLock;
 
     use super::*;
-    use crate::tasks::{Program, TaskFile};
+    use crate::tasks::{Context, Part, Program, TaskFile};
 
     fn brief<'a>(block: &'a [u8], reasons: &'a [String]) -> Brief<'a> {
+        static ALONE: LazyLock<Surroundings> = LazyLock::new(Surroundings::default);
         static ID: LazyLock<AttemptId> = LazyLock::new(|| AttemptId::from("a2"));
         Brief {
             spec: SpecName { name: "demo", path: "./specs/demo" },
@@ -227,9 +261,11 @@ mod tests {
             check: &[],
             role: Role::Executor,
             place: WorkPlace::Alone,
+            surroundings: &ALONE,
             reasons,
             output: "expected 42\n",
             kept: None,
+            words: &[],
             learnings: "- use nextest\n",
         }
     }
@@ -268,6 +304,18 @@ mod tests {
     }
 
     #[test]
+    fn a_persons_notes_stand_above_what_others_learned_and_the_newest_have_room() {
+        let long = "x".repeat(MAX_NOTE);
+        let words = [long.as_str(), "look at the store\nit has two locks", long.as_str()];
+        let text = text(&Brief { words: &words, ..brief(b"- [ ] 1.2 x\n", &[]) });
+        let (_, section) = text.split_once("\n## A word from the person in charge\n").unwrap();
+        let (section, behind) = section.split_once("\n## What others learned\n").unwrap();
+        let told = "- look at the store\n  it has two locks\n";
+        assert_eq!(section, format!("{told}- {long}\n"), "the oldest has no room");
+        assert!(behind.starts_with("- use nextest"));
+    }
+
+    #[test]
     fn it_shows_what_is_run_in_front_of_the_marker() {
         let text_of = |block: &[u8]| {
             let file = TaskFile::scan(block);
@@ -292,6 +340,65 @@ mod tests {
         - `echo '…'
           ls` (bash)
         ");
+    }
+
+    #[test]
+    fn it_says_where_the_task_stands() {
+        let plan = b"# Tasks: Albums\n\nPhotos in albums.\n\n## Phase 2: Albums\n\n\
+                     **Goal**: one can be made\n\n- [ ] T003 [US1] Build it in src/album.rs\n";
+        let file = TaskFile::scan(plan);
+        let task = &file.tasks[0];
+        let around = Surroundings {
+            context: file.context(task),
+            documents: documents(&["plan.md".into(), "spec.md".into()]),
+            rules: vec!["AGENTS.md".into()],
+        };
+        let shown = text(&Brief { surroundings: &around, ..brief(file.block(task), &[]) });
+        let (_, section) = shown.split_once("\n\n## Where it stands\n").unwrap();
+        let (section, _) = section.split_once("\n\n## ").unwrap();
+        insta::assert_snapshot!(section, @"
+        The plan: Tasks: Albums
+        > Photos in albums.
+        In: Phase 2: Albums
+        > **Goal**: one can be made
+        Documents of the plan: ./specs/demo/spec.md, ./specs/demo/plan.md. Read what bears on this task before you begin.
+        Rules of the project: AGENTS.md. They hold for your work; the one nearest to a file counts most for it.
+        ");
+    }
+
+    /// What stands in every brief, or may: all of it but what the plan, the repository,
+    /// the check and people have said.
+    #[test]
+    fn the_fixed_text_has_at_most_two_kilobytes() {
+        let [title, text, name, reason] =
+            ["<title>", "<text>", "<name>", "<reason>"].map(String::from);
+        let part = Part { title, text };
+        let around = Surroundings {
+            context: Context { plan: part.clone(), parts: vec![part] },
+            documents: vec![name.clone()],
+            rules: vec![name],
+        };
+        let (block, reasons) = (b"- [ ] 1.2 x\n", [reason]);
+        let file = TaskFile::scan(b"- [ ] 1.2 x\n  - **Verify**: `a` or `b`\n");
+        let check = file.fields(&file.tasks[0]).verify.expect("there is one");
+        let check = check.commands(&|_| Program::Found);
+        let mut longest = 0;
+        for place in [WorkPlace::Alone, WorkPlace::Shared, WorkPlace::Beside, WorkPlace::Isolated] {
+            for role in [Role::Executor, Role::QaEngineer] {
+                let full = Brief {
+                    surroundings: &around,
+                    place,
+                    role,
+                    check: &check,
+                    kept: Some("refs/specum/x"),
+                    ..brief(block, &reasons)
+                };
+                let full = full.render();
+                assert!(full.starts_with(block));
+                longest = longest.max(full.len());
+            }
+        }
+        assert!((1_200..=2_048).contains(&longest), "{longest} bytes");
     }
 
     #[test]

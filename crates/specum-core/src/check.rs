@@ -3,10 +3,13 @@
 
 mod commands;
 
+pub use self::commands::cannot_run;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::plan;
-use crate::tasks::{Fields, Lookup, Mode, Task, TaskFile};
+use crate::suite::{self, Suite};
+use crate::tasks::{Check, Command, Fields, Lookup, Mode, Task, TaskFile};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,10 +31,23 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Everything worth fixing, in the order of the file. `lookup` tells which
-/// programs there are.
-pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// What the lint looks at beside the plan.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Which programs there are.
+    pub lookup: Lookup<'a>,
+    /// The checks of the whole plan.
+    pub suite: &'a Suite,
+    /// Why a shell cannot read a command, if it cannot.
+    pub syntax: Syntax<'a>,
+}
+
+/// Tells why a shell cannot read a command, if it cannot.
+pub type Syntax<'a> = &'a dyn Fn(&Command) -> Option<String>;
+
+/// Everything worth fixing, in the order of the file.
+pub fn check(file: &TaskFile<'_>, around: Surroundings<'_>) -> Vec<Finding> {
+    let mut findings = suite::in_plan(file.text()).1;
     let mut add = |line: usize, severity: Severity, message: String| {
         findings.push(Finding { line, severity, message });
     };
@@ -53,8 +69,18 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
             let message = format!("{name} is ticked, and {task} below it is open: {task} counts");
             add(box_.line, Severity::Warning, message);
         }
+        if file.heading_fields(box_).verify.is_some() {
+            let name = box_.id.as_deref().unwrap_or("this box");
+            let message = format!(
+                "{name} is ticked with the last task below it, and its own Verify is not run: move \
+                 it to that task"
+            );
+            add(box_.line, Severity::Warning, message);
+        }
     }
     let made = commands::MadeFiles::by(file);
+    let fields: Vec<Fields> = file.tasks.iter().map(|task| file.fields(task)).collect();
+    let has_our_fields = has_our_fields(file, &fields);
     for task in &file.tasks {
         if let Some(id) = task.id.as_deref() {
             match first_with_id.get(id) {
@@ -76,13 +102,22 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
             let message = format!("[FIX {original}]: there is no task {original}");
             add(task.line, Severity::Error, message);
         }
-        let fields = file.fields(task);
-        for message in warnings(file, task, &fields) {
+        let fields = &fields[task.index];
+        for message in warnings(task) {
             add(task.line, Severity::Warning, message);
         }
-        for (severity, message) in commands::findings(task, &fields, &made, lookup) {
+        if has_our_fields && let Some(message) = missing_fields(file, task, fields, around.suite) {
+            add(task.line, Severity::Warning, message);
+        }
+        for (severity, message) in commands::findings(task, fields, &made, around) {
             add(task.line, severity, message);
         }
+    }
+    for message in commands::findings_of_suite(file, &made, around) {
+        add(1, Severity::Error, message);
+    }
+    if !has_our_fields && let Some((line, message)) = unchecked(file, &fields, around) {
+        add(line, Severity::Warning, message);
     }
     for unread in &file.unread {
         add(unread.line, Severity::Warning, unread.to_string());
@@ -94,7 +129,46 @@ pub fn check(file: &TaskFile<'_>, lookup: Lookup<'_>) -> Vec<Finding> {
     findings
 }
 
-fn warnings(file: &TaskFile<'_>, task: &Task, fields: &Fields) -> Vec<String> {
+/// Whether the plan is written with fields such as Do. One of another tool is not, and
+/// misses nothing by that but its checks.
+fn has_our_fields(file: &TaskFile<'_>, fields: &[Fields]) -> bool {
+    let is_ours = |task: &Task| {
+        let fields = &fields[task.index];
+        fields.does.is_some() || fields.done_when.is_some() || {
+            file.raw_field(task, "Commit").is_some() || fields.verify.is_some()
+        }
+    };
+    file.tasks.iter().any(is_ours)
+}
+
+/// What the tasks of a plan without fields rest on if nothing checks them, at the line of
+/// the first.
+fn unchecked(
+    file: &TaskFile<'_>,
+    fields: &[Fields],
+    around: Surroundings<'_>,
+) -> Option<(usize, String)> {
+    let has_none = |task: &&Task| {
+        let check = Check::in_plan(fields[task.index].verify.clone(), around.suite);
+        check.is_none_or(|check| check.commands(around.lookup).is_empty())
+    };
+    let open: Vec<&Task> = file.open().filter(|task| !task.optional).collect();
+    let without: Vec<&&Task> = open.iter().filter(|task| has_none(task)).collect();
+    let first = without.first()?;
+    let which = match (without.len(), open.len()) {
+        (1, 1) => "the open task has no check".to_owned(),
+        (all, open) if all == open => format!("none of the {open} open tasks has a check"),
+        (some, open) => format!("{some} of the {open} open tasks have no check"),
+    };
+    let message = format!(
+        "{which}, so an agent's word is all there is: set `verify: npm test`, or whatever checks \
+         the project, in the settings or in the plan's front matter; `specum run --verify 'npm \
+         test'` does it once"
+    );
+    Some((first.line, message))
+}
+
+fn warnings(task: &Task) -> Vec<String> {
     let mut found = Vec::new();
     let name = task.name();
     if task.title.is_empty() {
@@ -104,6 +178,16 @@ fn warnings(file: &TaskFile<'_>, task: &Task, fields: &Fields) -> Vec<String> {
         found
             .push(format!("unknown marker [{marker}] in {name}: it is taken as part of the title"));
     }
+    found
+}
+
+/// Which of our fields a task does not have.
+fn missing_fields(
+    file: &TaskFile<'_>,
+    task: &Task,
+    fields: &Fields,
+    suite: &Suite,
+) -> Option<String> {
     let mut missing = Vec::new();
     if fields.does.is_none() && task.mode() != Mode::Verify {
         missing.push("Do");
@@ -114,16 +198,13 @@ fn warnings(file: &TaskFile<'_>, task: &Task, fields: &Fields) -> Vec<String> {
     if fields.done_when.is_none() {
         missing.push("Done when");
     }
-    if fields.verify.is_none() {
+    if fields.verify.is_none() && suite.is_empty() {
         missing.push("Verify");
     }
     if file.raw_field(task, "Commit").is_none() && task.mode() != Mode::Verify {
         missing.push("Commit");
     }
-    if !missing.is_empty() {
-        found.push(format!("{name} has no {}", missing.join(", ")));
-    }
-    found
+    (!missing.is_empty()).then(|| format!("{} has no {}", task.name(), missing.join(", ")))
 }
 
 /// A word in capitals and brackets at the beginning of a title.
@@ -171,7 +252,9 @@ mod tests {
     use crate::tasks::Program;
 
     fn listed(text: &str) -> String {
-        let findings = check(&TaskFile::scan(text.as_bytes()), &|_| Program::Found);
+        let suite = suite::in_plan(text.as_bytes()).0;
+        let around = Surroundings { lookup: &|_| Program::Found, suite: &suite, syntax: &|_| None };
+        let findings = check(&TaskFile::scan(text.as_bytes()), around);
         let lines =
             findings.into_iter().map(|f| format!("{}: {:?}: {}\n", f.line, f.severity, f.message));
         lines.collect()
@@ -214,15 +297,69 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_without_our_fields_is_asked_for_its_checks_once() {
+        let plan = "- [ ] T001 a\n- [ ] T002 b\n- [x] T003 c\n";
+        insta::assert_snapshot!(listed(plan), @"1: Warning: none of the 2 open tasks has a check, so an agent's word is all there is: set `verify: npm test`, or whatever checks the project, in the settings or in the plan's front matter; `specum run --verify 'npm test'` does it once");
+        insta::assert_snapshot!(listed("- [ ] 1. a\n  - _Requirements: 1.1_\n"), @"1: Warning: the open task has no check, so an agent's word is all there is: set `verify: npm test`, or whatever checks the project, in the settings or in the plan's front matter; `specum run --verify 'npm test'` does it once");
+        assert_eq!(listed(&format!("---\nverify: make test\n---\n{plan}")), "");
+        assert_eq!(listed("- [x] T003 c\n"), "");
+    }
+
+    #[test]
+    fn a_heading_that_has_a_verify_is_named() {
+        let plan = "- [ ] 2 a\n  - **Verify**: `make`\n  - [ ] 2.1 b\n    - **Verify**: `make b`\n    - **Do**: x\n    - **Files**: a\n    - **Done when**: y\n    - **Commit**: None\n";
+        insta::assert_snapshot!(listed(plan), @"1: Warning: 2 is ticked with the last task below it, and its own Verify is not run: move it to that task");
+    }
+
+    #[test]
+    fn boxes_that_only_a_person_reads_as_such_are_named() {
+        let lines = [
+            "> - [ ] quoted",
+            "| 1.1 | title | [ ] |",
+            "### [ ] heading",
+            "☐ sign",
+            "- ☐ sign in a list",
+            "2.1 [ ] no bullet",
+            "- 2.1 [ ] behind the id",
+            "**[ ]** bold",
+            "T001 [ ] id",
+            "Step 2: [ ] step",
+        ];
+        for line in lines {
+            let said = listed(&format!("- [x] 1.1 a\n\n## More\n{line}\n"));
+            assert!(
+                said.contains(&format!("4: Warning: `{line}` looks like a box")),
+                "{line}: {said}"
+            );
+        }
+        for line in
+            ["> - [x] done", "see [ ] there", "| a | b |", "### [x] heading", "arr1[] x", "☑ done"]
+        {
+            assert_eq!(listed(&format!("- [x] 1.1 a\n\n## More\n{line}\n")), "", "{line}");
+        }
+        let text = "- [ ] 1.1 a\n  - **Verify**: `make`\n  > - [ ] quoted\n";
+        assert!(!listed(text).contains("looks like"), "text of a task");
+    }
+
+    #[test]
+    fn boxes_behind_a_fence_without_an_end_are_named() {
+        let said = listed("- [x] 1.1 a\n\n```sh\nmake\n\n- [ ] 1.2 b\n- [ ] 1.3 c\n");
+        insta::assert_snapshot!(said, @"6: Warning: `- [ ] 1.2 b` and 1 more: line 3 begins a block that has no end, so nobody works on them: close it");
+        assert_eq!(listed("- [x] 1.1 a\n```sh\nmake\n"), "", "nothing is hidden");
+        assert_eq!(listed("- [x] 1.1 a\n```sh\n- [ ] x\n```\n"), "", "it is closed");
+        assert!(listed("- [x] 1.1 a\n<!--\n- [ ] 1.2 b\n").contains("line 2 begins a block"));
+    }
+
+    #[test]
     fn an_id_that_is_taken_is_an_error_only_while_one_of_them_is_open() {
         let of = |marks: [&str; 2]| {
             let text = format!("- [{}] 1.1 a\n- [{}] 1.1 b\n", marks[0], marks[1]);
-            let findings = check(&TaskFile::scan(text.as_bytes()), &|_| Program::Found);
-            let taken = findings.iter().find(|found| found.message.contains("is taken"));
-            taken.map(|found| found.severity)
+            let findings = listed(&text);
+            let taken = findings.lines().find(|found| found.contains("is taken"))?;
+            taken.split(": ").nth(1).map(str::to_owned)
         };
-        assert_eq!(of(["x", "x"]), Some(Severity::Warning));
-        assert_eq!(of(["x", " "]), Some(Severity::Error));
-        assert_eq!(of([" ", "x"]), Some(Severity::Error));
+        assert_eq!(of(["x", "x"]), Some("Warning".into()));
+        assert_eq!(of(["x", " "]), Some("Error".into()));
+        assert_eq!(of([" ", "x"]), Some("Error".into()));
     }
 }

@@ -31,14 +31,8 @@ const SHORT_TAIL: u64 = 8 * 1024;
 /// Whether `word` stands alone on a line of a message, bare, bold, as a
 /// heading or in a `<promise>` tag, outside fences.
 pub fn says(message: &str, word: &str) -> bool {
-    let mut in_fence = false;
-    line::lines(message.as_bytes()).any(|line| {
-        if line.is_fence() {
-            in_fence = !in_fence;
-            return false;
-        }
-        !in_fence && undecorated(&line::readable(line.trimmed())) == word
-    })
+    line::outside_fences(message.as_bytes())
+        .any(|line| undecorated(&line::readable(line.trimmed())) == word)
 }
 
 /// Whether the Ralph Loop plugin takes a message for the end: the first
@@ -137,6 +131,7 @@ mod tests {
             "<promise>ALL_TASKS_COMPLETE</promise>",
             "**<promise>ALL_TASKS_COMPLETE</promise>**",
             "```\ncode\n```\r\nALL_TASKS_COMPLETE\r\n",
+            "```one line``` of code\nALL_TASKS_COMPLETE",
         ] {
             assert!(claimed(message), "{message}");
         }
@@ -145,6 +140,7 @@ mod tests {
     #[test]
     fn a_mention_is_no_claim() {
         for message in [
+            "````\n```\nALL_TASKS_COMPLETE\n```\n````",
             "",
             "I will say ALL_TASKS_COMPLETE at the end",
             "`ALL_TASKS_COMPLETE`",

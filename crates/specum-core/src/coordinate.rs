@@ -24,7 +24,7 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::agents::{After, Agents, Choice, Millis, Patience};
 pub use self::message::{
@@ -63,8 +63,8 @@ pub struct Coordinator {
     /// Who was started last.
     last_agent: Option<usize>,
     has_told_held_back: bool,
-    /// The task whose attempt was lost last, if nothing was settled since.
-    lost: Option<String>,
+    /// The tasks whose attempts were lost since something was settled last.
+    lost: BTreeSet<String>,
     /// Nothing more begins; what is under way comes to its end.
     ends: Option<Outcome>,
     /// Everybody stops.
@@ -79,6 +79,8 @@ struct Member {
     place: usize,
     site: Site,
     stage: Stage,
+    /// Whether a person does not want it any more.
+    is_unwanted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +94,8 @@ enum Stage {
     Ready,
     /// Its agent has failed, and with it the attempt.
     Failed(Trouble),
+    /// It is to be ended for a person, and nobody works on it any more.
+    Unwanted,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -127,7 +131,7 @@ impl Coordinator {
             announced: None,
             last_agent: None,
             has_told_held_back: false,
-            lost: None,
+            lost: BTreeSet::new(),
             ends: None,
             stops: None,
             is_finished: false,
@@ -164,7 +168,7 @@ impl Coordinator {
                 self.finish(stopped, actions);
             }
             Input::Settled(attempt) => {
-                self.lost = None;
+                self.lost.clear();
                 self.leave(&attempt);
             }
             Input::BrokenOff(attempt) => drop(self.leave(&attempt)),
@@ -184,15 +188,16 @@ impl Coordinator {
                 self.set_stage(&attempt, Stage::Ready);
             }
             Input::Lost(attempt) => {
-                let task = self.leave(&attempt);
-                if task.is_some() && self.lost == task {
+                if let Some(task) = self.leave(&attempt)
+                    && !self.lost.insert(task.clone())
+                {
                     // An agent that deletes the journal would be started for ever, and
-                    // no attempt be counted.
-                    actions.push(Action::TellForgotten(task.clone().unwrap_or_default()));
+                    // no attempt be counted. Several may be at it in turn.
+                    actions.push(Action::TellForgotten(task));
                     self.stop(Outcome::Interrupted, actions);
                 }
-                self.lost = task;
             }
+            Input::Unwanted(attempt) => self.unwanted(&attempt, actions),
             Input::Stop(outcome) => self.stop(outcome, actions),
             Input::Broke(broken) => {
                 match broken {
@@ -215,22 +220,44 @@ impl Coordinator {
     }
 
     fn opened(&mut self, open: Vec<OpenWork>) {
-        self.may_join = !open.is_empty();
+        self.may_join = open.iter().any(|work| work.stands != Stands::UnderWay);
         if !std::mem::take(&mut self.joining) {
             self.in_tree = None;
         }
         for work in open {
-            if self.window.iter().any(|member| member.attempt == work.attempt) {
+            let known = self.window.iter_mut().find(|member| member.attempt == work.attempt);
+            if let Some(member) = known {
+                member.place = work.place;
                 continue;
             }
             let stage = match work.stands {
                 Stands::NeedsAgent => Stage::NeedsAgent,
                 Stands::NeedsCheck => Stage::NeedsCheck,
                 Stands::Ready => Stage::Ready,
+                Stands::UnderWay => continue,
             };
             let OpenWork { attempt, task, place, site, .. } = work;
-            let at = self.window.partition_point(|member| member.place <= place);
-            self.window.insert(at, Member { attempt, task, place, site, stage });
+            let is_unwanted = false;
+            self.window.push(Member { attempt, task, place, site, stage, is_unwanted });
+        }
+        // The plan may have been edited since the others were opened.
+        self.window.sort_by_key(|member| member.place);
+    }
+
+    /// Nobody wants an attempt any more: its agent is ended.
+    fn unwanted(&mut self, attempt: &AttemptId, actions: &mut Vec<Action>) {
+        let member = self.window.iter_mut().find(|member| member.attempt == *attempt);
+        if let Some(member) = member.filter(|member| !member.is_unwanted) {
+            member.is_unwanted = true;
+            self.end_unwanted(actions);
+        }
+    }
+
+    fn end_unwanted(&self, actions: &mut Vec<Action>) {
+        for (launch, (attempt, _)) in &self.running {
+            if self.member(attempt).is_some_and(|member| member.is_unwanted) {
+                actions.push(Action::End(*launch));
+            }
         }
     }
 
@@ -241,6 +268,8 @@ impl Coordinator {
             self.ended_by_us.entry(launch).or_insert(trouble);
             actions.push(Action::End(launch));
         }
+        // Again, if need be: somebody may just have been about to start.
+        self.end_unwanted(actions);
         if let Some(why) = self.agents.exhausted(&self.budget, self.uncharged(now)) {
             self.stop(Outcome::Capped { why }, actions);
         }
@@ -272,6 +301,15 @@ impl Coordinator {
         {
             // It stopped by itself where we would have stopped it.
             self.stop(Outcome::Capped { why }, actions);
+        }
+        if self.member(&attempt).is_some_and(|member| member.is_unwanted) {
+            // What became of it says nothing about the agent.
+            self.agents.abandoned(end.launch);
+            let waits_for_check =
+                |member: &Member| member.site != Site::Tree && end.report.trouble.is_none();
+            let is_checked = self.member(&attempt).is_some_and(waits_for_check);
+            let stage = if is_checked { Stage::Checking } else { Stage::Unwanted };
+            return self.set_stage(&attempt, stage);
         }
         let reset = end.resets_in.map(|wait| waiting_now.saturating_add(wait));
         let after = self.agents.ended(end.launch, &end.report, end.changed, reset, waiting_now);
@@ -328,6 +366,7 @@ impl Coordinator {
         if self.is_finished {
             return;
         }
+        self.let_go_of_unwanted();
         if self.stops.is_none() {
             self.start_agents(now, waiting_now, actions);
         }
@@ -340,6 +379,15 @@ impl Coordinator {
         }
         self.work_in_tree(actions);
         self.let_join(actions);
+    }
+
+    /// What nobody wants any more and nobody works on waits for nothing but its end.
+    fn let_go_of_unwanted(&mut self) {
+        for member in self.window.iter_mut().filter(|member| member.is_unwanted) {
+            if !matches!(member.stage, Stage::AtWork | Stage::Checking) {
+                member.stage = Stage::Unwanted;
+            }
+        }
     }
 
     /// Ends the run when nothing is under way any more.
@@ -380,6 +428,12 @@ impl Coordinator {
             self.in_tree = Some(TreeWork::On(attempt.clone()));
             let (attempt, trouble) = (attempt.clone(), trouble.clone());
             actions.push(Action::GiveUp { attempt, trouble });
+            return;
+        }
+        let unwanted = |member: &&Member| member.stage == Stage::Unwanted;
+        if let Some(Member { attempt, .. }) = self.window.iter().find(unwanted) {
+            self.in_tree = Some(TreeWork::On(attempt.clone()));
+            actions.push(Action::Drop(attempt.clone()));
             return;
         }
         match self.window.first() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::agent::Sign;
 use crate::attempt::AttemptId;
-use crate::journal::{Entry, Record};
+use crate::journal::{Actor, Entry, Record, Via};
 use crate::moment::Moment;
 use crate::tasks::TaskKey;
 
@@ -47,6 +47,7 @@ impl From<&str> for RunId {
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Event {
     /// Its place in the story of the spec; `None` for what passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,6 +60,12 @@ pub struct Event {
     /// The attempt it is about.
     #[serde(rename = "id", default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptId>,
+    /// Who wanted it, if that was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    /// By which way that came here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
     /// What.
     #[serde(flatten)]
     pub kind: Kind,
@@ -89,8 +96,15 @@ pub struct Said {
 impl Event {
     /// What a record tells, at its place in the story.
     pub fn recorded(seq: u64, record: Record) -> Event {
-        let Record { at, run, id, entry, .. } = record;
-        Event { seq: Some(seq), at, run, attempt: id, kind: Kind::Recorded(entry) }
+        let Record { at, run, id, by, via, entry, .. } = record;
+        Event { seq: Some(seq), at, run, attempt: id, by, via, kind: Kind::Recorded(entry) }
+    }
+
+    /// What an agent says at this moment that another event tells the start of.
+    pub fn said(at: Moment, start: &Event, task: TaskKey, sign: Sign) -> Event {
+        let (run, attempt) = (start.run.clone(), start.attempt.clone());
+        let kind = Kind::Said(Said { task, sign });
+        Event { seq: None, at, run, attempt, by: None, via: None, kind }
     }
 
     /// What the journal has of it; `None` for what passes.
@@ -136,7 +150,11 @@ pub enum Outcome {
     /// Every box is ticked.
     Complete,
     /// The tasks that were asked for are done; others are open.
-    ChosenDone,
+    ChosenDone {
+        /// How many of those a person has skipped.
+        #[serde(skip_serializing_if = "is_zero")]
+        skipped: usize,
+    },
     /// A person paused it.
     Paused,
     /// What is left waits for a person's word on changes of the plan.
@@ -177,12 +195,19 @@ pub enum Outcome {
     Interrupted,
 }
 
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl fmt::Display for Outcome {
     /// In words, as the journal and the reports have it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Complete => f.write_str("complete"),
-            Outcome::ChosenDone => f.write_str("the chosen tasks are done"),
+            Outcome::ChosenDone { skipped: 0 } => f.write_str("the chosen tasks are done"),
+            Outcome::ChosenDone { skipped } => {
+                write!(f, "done but for {skipped} that you skipped")
+            }
             Outcome::Paused => f.write_str("paused"),
             Outcome::Waits { why } => write!(f, "waiting for a person: {why}"),
             Outcome::Cancelled => f.write_str("cancelled"),
@@ -202,7 +227,7 @@ impl Outcome {
     fn of_words(words: &str) -> Outcome {
         let behind = |start: &str| words.strip_prefix(start).map(str::to_owned);
         match words {
-            "the chosen tasks are done" => Outcome::ChosenDone,
+            "the chosen tasks are done" => Outcome::ChosenDone { skipped: 0 },
             "taken over by somebody else" => Outcome::TakenOver,
             _ => None
                 .or_else(|| behind("waiting for a person: ").map(|why| Outcome::Waits { why }))
@@ -226,11 +251,13 @@ impl<'de> Deserialize<'de> for Outcome {
         struct Named {
             outcome: String,
             why: Option<String>,
+            #[serde(default)]
+            skipped: usize,
         }
-        let Named { outcome, why } = Named::deserialize(deserializer)?;
+        let Named { outcome, why, skipped } = Named::deserialize(deserializer)?;
         Ok(match (outcome.as_str(), why) {
             ("complete", _) => Outcome::Complete,
-            ("chosen-done", _) => Outcome::ChosenDone,
+            ("chosen-done", _) => Outcome::ChosenDone { skipped },
             ("paused", _) => Outcome::Paused,
             ("cancelled", _) => Outcome::Cancelled,
             ("taken-over", _) => Outcome::TakenOver,
@@ -257,7 +284,7 @@ mod tests {
         let why = || "1.2: no".to_owned();
         [
             Outcome::Complete,
-            Outcome::ChosenDone,
+            Outcome::ChosenDone { skipped: 0 },
             Outcome::Paused,
             Outcome::Waits { why: why() },
             Outcome::Cancelled,
@@ -289,7 +316,8 @@ mod tests {
         ];
         for kind in kinds.into_iter().chain(outcomes().map(ended)) {
             let (run, attempt) = (Some("r-1".into()), Some("a-1".into()));
-            let event = Event { seq: Some(7), at: "now".into(), run, attempt, kind };
+            let (by, via) = (Some(Actor::Person), Some(Via::Terminal));
+            let event = Event { seq: Some(7), at: "now".into(), run, attempt, by, via, kind };
             let text = serde_json::to_string(&event).unwrap();
             assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event, "{text}");
         }

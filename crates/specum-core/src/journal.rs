@@ -7,10 +7,12 @@
 //! here. Every change can be made twice without harm.
 
 mod rename;
+mod source;
 
 use std::collections::BTreeMap;
 
 pub use self::rename::follow_renames;
+pub use self::source::{Actor, Source, Via};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,9 +21,10 @@ use crate::event::{Outcome, RunId};
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlannedTask};
 use crate::progress::Note;
-use crate::state::{self, State};
+use crate::state::{self, PauseAfter, State};
+use crate::suite::Suite;
 use crate::tasks::{TaskEdit, TaskKey};
-use crate::verify::FailureClass;
+use crate::verify::{FailureClass, Proof};
 
 /// The newest format this version writes.
 pub const FORMAT_VERSION: u64 = 2;
@@ -44,6 +47,12 @@ pub struct Record {
     /// The run that wrote it; `None` for a session's or a person's doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// Who wanted it, if that was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    /// By which way that came here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
     /// What.
     #[serde(flatten)]
     pub entry: Entry,
@@ -72,10 +81,73 @@ pub enum Entry {
         /// In what.
         edits: Vec<PlanEdit>,
     },
+    /// The checks of the whole plan differ from those on record.
+    SuiteChanged {
+        /// What they are now.
+        suite: Suite,
+        /// The tasks that were being worked on: then it counts only once a person
+        /// accepts it. Absent if it counts from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        during: Option<String>,
+    },
     /// A person says that a task is done. Nothing was checked.
     Ticked {
         /// The task.
         task: TaskKey,
+    },
+    /// A person says something to whoever works on a task from then on, or on any.
+    Noted {
+        /// The task; `None`: every one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskKey>,
+        /// What.
+        text: String,
+    },
+    /// A person takes back what they have said about a task, or about every one.
+    NoteWithdrawn {
+        /// The task; `None`: what was said about every one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskKey>,
+    },
+    /// A person wants a task passed over. Its box stays open.
+    Skipped {
+        /// The task.
+        task: TaskKey,
+    },
+    /// A person wants a task worked on after all.
+    Unskipped {
+        /// The task.
+        task: TaskKey,
+    },
+    /// A person wants a task worked on once more: its box is open again, and the
+    /// attempt that is under way, if one is, is not wanted any more.
+    Retried {
+        /// The task.
+        task: TaskKey,
+    },
+    /// A person wants the loop to wait once the task, or the phase, is over.
+    PauseAsked {
+        /// What is to be over first.
+        after: PauseAfter,
+    },
+    /// A person lets the loop go on to the next phase.
+    Approved {
+        /// The phase, by its heading.
+        phase: String,
+    },
+    /// A person has a task's work taken out by a commit of its own. Its box is open
+    /// again.
+    Undone {
+        /// The task.
+        task: TaskKey,
+        /// The commit that is reverted.
+        commit: String,
+    },
+    /// A run that could not go on waits for a person.
+    Stays {
+        /// How it would have ended.
+        #[serde(flatten)]
+        outcome: Outcome,
     },
     /// A person agrees to a change of the plan that waited for it.
     Accepted {
@@ -191,6 +263,9 @@ pub enum Entry {
         /// Whether nothing could be run to prove it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unverified: bool,
+        /// What it rests on; absent in old records.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
         /// What it changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<String>,
@@ -506,6 +581,12 @@ macro_rules! task_of {
             Entry::Opened { task, .. }
             | Entry::Ticked { task }
             | Entry::Accepted { task }
+            | Entry::Noted { task: Some(task), .. }
+            | Entry::NoteWithdrawn { task: Some(task) }
+            | Entry::Skipped { task }
+            | Entry::Unskipped { task }
+            | Entry::Retried { task }
+            | Entry::Undone { task, .. }
             | Entry::Waits { task, .. }
             | Entry::Returned { task, .. }
             | Entry::Late { task, .. }
@@ -527,10 +608,16 @@ macro_rules! task_of {
             | Entry::Committed { task, .. } => Some(task),
             Entry::Started { .. }
             | Entry::PlanChanged { .. }
+            | Entry::SuiteChanged { .. }
             | Entry::RunStarted { .. }
             | Entry::GroupStarted { .. }
             | Entry::Warning { .. }
             | Entry::Told { .. }
+            | Entry::Noted { task: None, .. }
+            | Entry::NoteWithdrawn { task: None }
+            | Entry::PauseAsked { .. }
+            | Entry::Approved { .. }
+            | Entry::Stays { .. }
             | Entry::Unticked { .. }
             | Entry::RunEnded { .. }
             | Entry::Waited { .. }
@@ -635,8 +722,8 @@ impl StateChange {
 impl Record {
     /// A record of this format that changes no file.
     pub fn new(at: impl Into<Moment>, entry: Entry) -> Record {
-        let (seq, id, run, changes) = (None, None, None, None);
-        Record { v: FORMAT_VERSION, seq, at: at.into(), id, run, entry, changes }
+        let (seq, id, run, by, via, changes) = (None, None, None, None, None, None);
+        Record { v: FORMAT_VERSION, seq, at: at.into(), id, run, by, via, entry, changes }
     }
 
     /// One line, with its line ending.
@@ -707,6 +794,22 @@ mod tests {
         .unwrap();
         insta::assert_snapshot!(line.trim_end(), @r#"{"v":2,"at":"2026-01-01T00:00:00Z","event":"completed","tasks":3,"changes":{"tasks":[{"tick":{"id":"1.1","title":"a\nb"}}],"state":"delete"}}"#);
         assert_eq!(parse(line.as_bytes())[0].changes.as_ref(), Some(&changes));
+    }
+
+    #[test]
+    fn a_record_names_who_wanted_it_and_a_newer_word_for_that_hides_nothing() {
+        let record = Record {
+            by: Some(Actor::Person),
+            via: Some(Via::Terminal),
+            ..Record::new("2026-01-01T00:00:00Z", Entry::Resumed)
+        };
+        let line = String::from_utf8(record.render()).unwrap();
+        insta::assert_snapshot!(line.trim_end(), @r#"{"v":2,"at":"2026-01-01T00:00:00Z","by":"person","via":"terminal","event":"resumed"}"#);
+        assert_eq!(parse(line.as_bytes()), [record]);
+        let newer = line.replace("terminal", "carrier-pigeon").replace("person", "committee");
+        let read = &parse(newer.as_bytes())[0];
+        assert_eq!((read.by, read.via), (Some(Actor::Other), Some(Via::Other)));
+        assert_eq!(read.entry, Entry::Resumed);
     }
 
     #[test]

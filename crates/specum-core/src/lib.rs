@@ -19,17 +19,22 @@
 //!   and has used; [`protocol`] is what a run and its workers say to each other;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats, and
 //!   [`summary`] is what a person wants to know of a journal;
-//! - [`check`] is the lint of a task file.
+//! - [`authoring`] moves the planning of a spec one event forward;
+//! - [`notice`] is what a person hears who is not looking;
+//! - [`check`] is the lint of a task file, [`spec`] reads and judges the documents
+//!   around it.
 #![forbid(unsafe_code)]
 
 pub mod agent;
 pub mod attempt;
+pub mod authoring;
 pub mod brief;
 pub mod budget;
 pub mod check;
 pub mod completion;
 pub mod coordinate;
 pub mod digest;
+pub mod duration;
 pub mod event;
 pub mod guard;
 pub mod hook;
@@ -37,6 +42,7 @@ pub mod journal;
 pub mod line;
 pub mod machine;
 pub mod moment;
+pub mod notice;
 pub mod owner;
 pub mod plan;
 pub mod plan_record;
@@ -44,9 +50,12 @@ pub mod progress;
 pub mod prompt;
 pub mod protocol;
 pub mod retention;
+pub mod sanitize;
 pub mod settings;
+pub mod spec;
 pub mod state;
 pub mod stop;
+pub mod suite;
 pub mod summary;
 pub mod tasks;
 pub mod verify;

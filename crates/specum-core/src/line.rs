@@ -37,12 +37,60 @@ impl<'a> Line<'a> {
     pub fn is_blank(&self) -> bool {
         self.trimmed().is_empty()
     }
+}
 
-    /// Whether the line begins, after blanks, with three backticks or tildes.
-    pub fn is_fence(&self) -> bool {
-        let text = self.text.trim_ascii_start();
-        text.starts_with(b"```") || text.starts_with(b"~~~")
+/// A code fence: which character, and how many of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fence {
+    pub(crate) mark: u8,
+    pub(crate) length: usize,
+}
+
+impl Fence {
+    /// The fence that a line begins with, after any blanks. Backticks behind
+    /// the first ones make a code span of it.
+    pub(crate) fn opened_by(line: &Line<'_>) -> Option<Fence> {
+        let blanks = line.text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let text = &line.text[blanks..];
+        let mark = *text.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
+        let length = text.iter().take_while(|&&b| b == mark).count();
+        let is_span = mark == b'`' && text[length..].contains(&b'`');
+        (length >= 3 && !is_span).then_some(Fence { mark, length })
     }
+
+    /// Whether a line ends what this fence has begun: the same character, at
+    /// least as often, and nothing else.
+    pub(crate) fn is_closed_by(&self, line: &Line<'_>) -> bool {
+        let text = line.trimmed();
+        text.len() >= self.length && text.iter().all(|&b| b == self.mark)
+    }
+}
+
+/// Reads lines one after the other, and tells which of them stand in a code fence. A
+/// fence that nobody ends goes on to the end of the text.
+#[derive(Debug, Default)]
+pub(crate) struct Fences(Option<Fence>);
+
+impl Fences {
+    /// Whether the next line stands in a fence, or begins or ends one.
+    pub(crate) fn hide(&mut self, line: &Line<'_>) -> bool {
+        match self.0 {
+            Some(open) => {
+                self.0 = self.0.filter(|_| !open.is_closed_by(line));
+                true
+            }
+            None => {
+                self.0 = Fence::opened_by(line);
+                self.0.is_some()
+            }
+        }
+    }
+}
+
+/// The lines of a text that stand in no code fence, and begin and end none.
+pub(crate) fn outside_fences(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut fences = Fences::default();
+    lines(text).filter(move |line| !fences.hide(line))
 }
 
 /// The lines of a text. A line ends at `\n` or `\r\n`; the last one may end at
@@ -111,6 +159,19 @@ mod tests {
         lines(text.as_bytes())
             .map(|line| (line.start, std::str::from_utf8(line.text).unwrap(), line.end))
             .collect()
+    }
+
+    #[test]
+    fn a_fence_ends_with_a_bare_line_of_its_own_kind() {
+        let outside = |text: &str| -> Vec<String> {
+            outside_fences(text.as_bytes()).map(|line| readable(line.text)).collect()
+        };
+        assert_eq!(outside("a\n```sh\nb\n```\nc"), ["a", "c"]);
+        assert_eq!(outside("````\n```\na\n```\n````\nb"), ["b"], "a fence in a longer one");
+        assert_eq!(outside("```\n~~~\na\n```\nb"), ["b"], "another character");
+        assert_eq!(outside("```\n```sh\na\n```\nb"), ["b"], "one that begins ends none");
+        assert_eq!(outside("```a``` is code\nb"), ["```a``` is code", "b"]);
+        assert_eq!(outside("a\n```\nb"), ["a"], "nobody ends it");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod event;
 mod fix_tasks;
+mod person;
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,13 @@ use crate::line;
 use crate::plan::{self, Membership, Readiness, Scope, Unit};
 use crate::plan_record::{OnRecord, PlanRecord};
 use crate::progress::{Note, Section};
-use crate::state::{self, Owner, ParallelGroup, Phase, Standing, State, Status, TaskResult};
+use crate::state::{
+    self, Owner, ParallelGroup, PauseAfter, Phase, Standing, State, Status, TaskResult,
+};
 use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
 
-pub use self::event::{Effect, Event, Signal, Start, Step};
+pub use self::event::{Effect, Event, Raise, Signal, Start, Step};
+pub use self::person::{Hold, hold_before};
 
 /// How far apart the tasks of a batch may stand. Beyond that the bounds of a
 /// group are not ours.
@@ -40,17 +44,55 @@ pub enum Due {
     /// Nothing: what is left waits for a person's word on these changes.
     Waits(Vec<String>),
     /// Nothing: the tasks that were asked for are done, others are open.
-    ChosenDone,
+    ChosenDone {
+        /// Those of them that a person has skipped, by name.
+        skipped: Vec<String>,
+    },
     /// Nothing: every box is ticked.
     Complete,
 }
 
 /// The next unit of work, whether or not it may be begun.
 pub fn unit(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Unit {
+    let barred = barred(state, file);
     plan::next(file, scope, |task| match state.result_of(task) {
+        _ if state.is_skipped(task) => Readiness::Skipped,
+        _ if barred.get(task.index) == Some(&true) => Readiness::Waits,
         Some(result) if result.waits => Readiness::Waits,
         Some(result) if result.set_aside > 0 => Readiness::Alone,
         _ => Readiness::Ready,
+    })
+}
+
+/// For each task, whether it is blocked or needs one that is, in a loop that goes on
+/// without them; nothing if none is.
+fn barred(state: &State, file: &TaskFile<'_>) -> Vec<bool> {
+    match state.task_results.values().any(|result| result.blocked) {
+        true => plan::barred(file, |task| is_blocked(state, task)),
+        false => Vec::new(),
+    }
+}
+
+fn is_blocked(state: &State, task: &Task) -> bool {
+    !state.is_skipped(task) && state.result_of(task).is_some_and(|result| result.blocked)
+}
+
+/// Why a loop that goes on without them cannot do its blocked tasks, and what needs them.
+fn blocked_tasks(state: &State, file: &TaskFile<'_>, scope: &Scope) -> Option<String> {
+    let barred = barred(state, file);
+    let open = || file.open().filter(|task| barred.get(task.index) == Some(&true));
+    let (blocked, need): (Vec<&Task>, Vec<&Task>) =
+        open().partition(|task| is_blocked(state, task));
+    if !open().any(|task| scope.holds(task)) {
+        return None;
+    }
+    let why = |task: &&Task| state.result_of(task).and_then(|result| result.error.clone());
+    let whys = blocked.iter().filter_map(why).collect::<Vec<_>>().join("; ");
+    let names = need.iter().map(|task| task.name()).collect::<Vec<_>>().join(", ");
+    Some(match need.len() {
+        0 => whys,
+        1 => format!("{whys}; {names} needs it and was not begun"),
+        _ => format!("{whys}; {names} need it and were not begun"),
     })
 }
 
@@ -80,9 +122,12 @@ pub fn held(state: &State) -> Option<Due> {
 /// At most `room` more tasks that may join the batch that is worked on, by index.
 pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -> Vec<usize> {
     let Some(group) = &state.parallel_group else { return Vec::new() };
-    if state.standing != Standing::Running || state.budget.exhausted(&[], 0).is_some() {
+    let is_to_wait = state.pause_after == Some(PauseAfter::Task);
+    if state.standing != Standing::Running || is_to_wait || state.budget.exhausted(&[], 0).is_some()
+    {
         return Vec::new();
     }
+    let barred = barred(state, file);
     let result = |task: &Task| state.result_of(task);
     let is_pending = |task: &Task| result(task).is_some_and(|r| r.status == Status::Pending);
     let pending = file.open().filter(|task| is_pending(task)).count() as u64;
@@ -91,6 +136,8 @@ pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -
     let start = group.task_indices.iter().copied().min().unwrap_or(group.start_index);
     plan::joiners(file, start, scope, room, |task| match result(task) {
         Some(result) if result.status == Status::Pending => Membership::UnderWay,
+        _ if state.is_skipped(task) => Membership::PassedOver,
+        _ if barred.get(task.index) == Some(&true) => Membership::PassedOver,
         Some(result) if result.waits || result.set_aside > 0 => Membership::PassedOver,
         _ if group.task_indices.contains(&task.index) => Membership::PassedOver,
         _ => Membership::Outside,
@@ -99,19 +146,28 @@ pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -
 
 /// Why nothing is due: all is done, or a person is asked.
 fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &PlanRecord) -> Due {
+    if let Some(why) = blocked_tasks(state, file, scope) {
+        return Due::Blocked(why);
+    }
     let waits = |task: &Task| state.result_of(task).is_some_and(|result| result.waits);
     let is_asked_for = |task: &Task| {
         scope.holds(task) || task.fixes().is_some_and(|id| scope.only.iter().any(|only| only == id))
     };
-    let waiting = file.open().filter(|task| is_asked_for(task) && waits(task));
-    let waiting = waiting.filter_map(|task| plan_record.task(&task.name()));
+    let waiting: Vec<&Task> =
+        file.open().filter(|task| is_asked_for(task) && waits(task)).collect();
+    let of_suite = plan_record.suite_question().filter(|_| !waiting.is_empty());
+    let waiting = waiting.into_iter().filter_map(|task| plan_record.task(&task.name()));
     let removed = plan_record.removals().filter(|_| scope.only.is_empty());
-    let questions: Vec<String> = waiting.chain(removed).filter_map(OnRecord::question).collect();
+    let of_tasks = waiting.chain(removed).filter_map(OnRecord::question);
+    let questions: Vec<String> = of_tasks.chain(of_suite).collect();
     if !questions.is_empty() {
         return Due::Waits(questions);
     }
     match plan::current(&file.tasks) {
-        Some(_) => Due::ChosenDone,
+        Some(_) => {
+            let skipped = file.open().filter(|task| !task.optional && state.is_skipped(task));
+            Due::ChosenDone { skipped: skipped.map(Task::name).collect() }
+        }
         // Nobody worked on what could not be read, so nobody may call it done.
         None if !file.unread.is_empty() => Due::Waits(file.questions().collect()),
         None => Due::Complete,
@@ -177,7 +233,19 @@ fn moved(state: &State, file: &TaskFile<'_>, event: Event) -> Option<Step> {
         }
         Event::SetAside { index, reason } => loop_.set_aside(task(index)?, &reason),
         Event::Wait { index, reason } => loop_.wait(task(index)?, &reason),
+        Event::Halt { index, reason } => loop_.halt(task(index)?, reason),
         Event::Tick { index } => loop_.tick(task(index)?),
+        Event::Skip { index } => loop_.skip(task(index)?),
+        Event::Unskip { index } => loop_.unskip(task(index)?),
+        Event::Retry { index } => loop_.retry(task(index)?),
+        Event::Undo { index } => loop_.undo(task(index)?),
+        Event::PauseAfter(after) => {
+            return without_plan(state, |state| state.pause_after = Some(after));
+        }
+        Event::AwaitApproval { phase } => {
+            return without_plan(state, |state| person::await_approval(state, phase));
+        }
+        Event::Approve => return without_plan(state, person::approve),
         Event::Follow { settled, .. } => loop_.settle_questions(&settled),
         Event::Charge { charge, millis } => {
             return without_plan(state, |state| {
@@ -194,9 +262,12 @@ fn moved(state: &State, file: &TaskFile<'_>, event: Event) -> Option<Step> {
         }
         Event::Pause { .. } if state.blocked().is_some() => return None,
         Event::Pause { why } => {
-            return without_plan(state, |state| state.standing = Standing::Paused(why));
+            return without_plan(state, |state| {
+                state.standing = Standing::Paused(why);
+                state.pause_after = None;
+            });
         }
-        Event::Resume => loop_.resume(),
+        Event::Resume(raise) => loop_.resume(raise),
         Event::EndBatch => {
             loop_.end_batch_if_resolved();
         }
@@ -244,8 +315,18 @@ impl Loop<'_> {
         if state.blocked().is_none() {
             state.standing = Standing::Running;
         }
+        state.waiting_for = None;
+        match start.approve {
+            Some(true) if state.approved.is_none() => {
+                let phase = plan::current(&self.file.tasks).map(|at| &self.file.tasks[at]);
+                state.approved = Some(phase.map(|task| self.file.phase(task)).unwrap_or_default());
+            }
+            Some(false) => state.approved = None,
+            Some(true) | None => {}
+        }
         state.max_task_iterations = start.max_task_iterations.unwrap_or(state.max_task_iterations);
         state.recovery_mode = start.recovery_mode.unwrap_or(state.recovery_mode);
+        state.keep_going = start.keep_going.unwrap_or(state.keep_going);
         state.driver = start.driver;
         state.owner = start.owner;
         let budget = &mut state.budget;
@@ -266,6 +347,12 @@ impl Loop<'_> {
             }
             None => cap.max(room),
         };
+        if self.state.keep_going && self.state.blocked().is_some() {
+            // It was blocked when a blocked task still ended the loop, or when nothing else
+            // was left; that is found again.
+            self.state.standing = Standing::Running;
+            self.add_fix_tasks();
+        }
     }
 
     fn open(&mut self, tasks: &[&Task]) {
@@ -309,6 +396,7 @@ impl Loop<'_> {
         } else {
             self.forget(task);
         }
+        self.lift_block();
         // Ahead of the commit, so that notes merged at the end of a batch and
         // the fix task of a neighbour are part of it.
         let batch_ended = self.end_batch_if_resolved();
@@ -383,11 +471,24 @@ impl Loop<'_> {
         }
     }
 
+    /// The loop waits for a person, who is to make the check of a task possible; then
+    /// the task is due again.
+    fn halt(&mut self, task: &Task, reason: String) {
+        self.wait(task, &reason);
+        if let Some(result) = self.state.task_results.get_mut(&task.index) {
+            result.waits = false;
+        }
+        if self.state.blocked().is_none() {
+            self.state.standing = Standing::Paused(Some(reason));
+        }
+    }
+
     fn tick(&mut self, task: &Task) {
         self.effects.push(Effect::Edit(TaskEdit::Tick(task.key())));
         let (name, title) = (task.name(), short_title(&task.title));
         self.note(Section::Completed, format!("- {name} {title} (ticked by you, not checked)"));
         self.forget(task);
+        self.lift_block();
         // Without a result nothing would say where it is when it moves.
         if let Some(group) = &mut self.state.parallel_group {
             group.task_indices.retain(|&member| member != task.index);
@@ -413,6 +514,11 @@ impl Loop<'_> {
                 }
             }
         }
+        for name in &mut self.state.skipped {
+            if let Some(id) = now(name) {
+                name.clone_from(id);
+            }
+        }
     }
 
     /// Nobody waits any more for an answer about these tasks.
@@ -420,19 +526,6 @@ impl Loop<'_> {
         for result in self.state.task_results.values_mut() {
             if settled.contains(&result.id) {
                 result.waits = false;
-            }
-        }
-    }
-
-    fn resume(&mut self) {
-        let before = std::mem::replace(&mut self.state.standing, Standing::Running);
-        if matches!(before, Standing::Blocked(_)) {
-            // A person has looked at it: one more round for what used its own.
-            let cap = self.state.max_task_iterations;
-            for result in self.state.task_results.values_mut() {
-                if result.attempts >= cap {
-                    result.attempts = 0;
-                }
             }
         }
     }
@@ -461,8 +554,15 @@ impl Loop<'_> {
     fn record(&mut self, task: &Task, status: Status, error: Option<String>, attempts: u64) {
         let set_aside = self.state.result_of(task).map_or(0, |result| result.set_aside);
         self.forget(task);
-        let result =
-            TaskResult { status, error, attempts, set_aside, waits: false, id: task.name() };
+        let result = TaskResult {
+            status,
+            error,
+            attempts,
+            set_aside,
+            waits: false,
+            blocked: false,
+            id: task.name(),
+        };
         self.state.task_results.insert(task.index, result);
     }
 
@@ -531,6 +631,19 @@ impl Loop<'_> {
                 false => plan.clear(),
             }
         }
+        // With every task in mind: a run that works some of them says so itself.
+        let all = Scope { optional: true, ..Scope::all(1) };
+        let why = match state.standing {
+            Standing::Running if unit(state, &after, &all) == Unit::Complete => {
+                blocked_tasks(state, &after, &all)
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            state.standing = Standing::Blocked(why);
+            self.effects.push(Effect::Signal(Signal::Blocked));
+        }
+        let state = &mut self.state;
         let current = plan::current(&after.tasks);
         state.task_index = current.unwrap_or(after.tasks.len());
         state.task_iteration = current.map_or(1, |index| {

@@ -78,6 +78,19 @@ impl Owner {
         matches!(self, Owner::Session { session_id, .. } if session_id == id)
     }
 
+    /// Whether another record is about the same session, or the same run.
+    pub fn is_same(&self, other: &Owner) -> bool {
+        self.asker().is(other)
+    }
+
+    /// The owner as somebody who asks.
+    pub fn asker(&self) -> Asker<'_> {
+        match self {
+            Owner::Session { session_id, .. } => Asker::Session(session_id),
+            Owner::Runner { process } => Asker::Runner(process),
+        }
+    }
+
     /// The owner in words, for messages.
     pub fn description(&self) -> String {
         match self {
@@ -216,6 +229,18 @@ mod tests {
         assert_eq!(ask(Asker::Session("a"), &[&a]), Holder::Other(b.clone()));
         assert_eq!(ask(Asker::Session("b"), &[&a]), Holder::Me);
         assert_eq!(ask(Asker::Session("a"), &[&a, &b]), Holder::Nobody);
+    }
+
+    #[test]
+    fn a_session_is_the_same_whenever_it_was_seen_and_a_run_is_its_process() {
+        let seen = Owner::Session {
+            session_id: "a".into(),
+            process: Some(process(1)),
+            seen: Some("2026-01-01T00:00:00Z".into()),
+        };
+        assert!(session("a").is_same(&seen) && seen.is_same(&session("a")));
+        assert!(!session("a").is_same(&session("b")) && !session("a").is_same(&runner(1)));
+        assert!(runner(1).is_same(&runner(1)) && !runner(1).is_same(&runner(2)));
     }
 
     #[test]

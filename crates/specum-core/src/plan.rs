@@ -3,8 +3,11 @@
 //! The order is the order of the file, with one exception: a task that has an
 //! open fix task waits for it, although the fix stands behind it.
 
+mod needs;
+
 use std::collections::HashMap;
 
+pub use self::needs::barred;
 use crate::tasks::{Mode, Task, TaskFile};
 
 /// How many tasks of a parallel group run at once unless the user says
@@ -73,14 +76,24 @@ pub enum Readiness {
     Ready,
     /// It joins no group.
     Alone,
-    /// It is not due before a person has answered a question.
+    /// It is not due before a person has answered a question, or has looked at what is
+    /// blocked.
     Waits,
+    /// A person wants it passed over. Where it is a fix, what it fixes does not wait.
+    Skipped,
+}
+
+impl Readiness {
+    /// Whether nobody works on it now.
+    fn is_passed_over(self) -> bool {
+        matches!(self, Readiness::Waits | Readiness::Skipped)
+    }
 }
 
 /// The next unit of work, and why some of it may not be what the plan says.
 pub fn next(file: &TaskFile<'_>, scope: &Scope, how: impl Fn(&Task) -> Readiness) -> Unit {
-    let fixes = Fixes::of(&file.tasks);
-    let is_ready = |task: &Task| how(task) != Readiness::Waits;
+    let fixes = Fixes::without(&file.tasks, |task| how(task) == Readiness::Skipped);
+    let is_ready = |task: &Task| !how(task).is_passed_over();
     let asked_for = |task: &Task| scope.holds(task) && is_ready(task);
     let index = first(&file.tasks, &fixes, asked_for, is_ready);
     index.map_or(Unit::Complete, |index| unit(file, &fixes, index, scope, how))
@@ -146,8 +159,13 @@ struct Fixes<'t>(HashMap<&'t str, Vec<usize>>);
 
 impl<'t> Fixes<'t> {
     fn of(tasks: &'t [Task]) -> Fixes<'t> {
+        Fixes::without(tasks, |_| false)
+    }
+
+    /// The same without those that nobody waits for.
+    fn without(tasks: &'t [Task], is_left_out: impl Fn(&Task) -> bool) -> Fixes<'t> {
         let mut fixes: HashMap<&str, Vec<usize>> = HashMap::new();
-        for task in tasks {
+        for task in tasks.iter().filter(|task| task.fixes().is_some() && !is_left_out(task)) {
             if let Some(id) = task.fixes() {
                 fixes.entry(id).or_default().push(task.index);
             }
@@ -193,7 +211,7 @@ fn group(
     let mut taken: Vec<String> = Vec::new();
     for task in &file.tasks[start..] {
         let readiness = how(task);
-        if task.done || readiness == Readiness::Waits || scope.passes_over(task) {
+        if task.done || readiness.is_passed_over() || scope.passes_over(task) {
             continue;
         }
         let waits = fixes.open_of(&file.tasks, task).is_some();
@@ -369,6 +387,23 @@ mod tests {
         let plan = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] a\n";
         assert_eq!(due(plan), Unit::Complete, "nothing is due");
         assert_eq!(due(&format!("{plan}- [ ] 1.2 b\n")), Unit::Sequential(2));
+    }
+
+    #[test]
+    fn what_a_person_skips_is_passed_over_and_what_it_fixes_goes_on() {
+        let due = |text: &str, skipped: &[&str]| {
+            let how = |task: &Task| match skipped.contains(&task.name().as_str()) {
+                true => Readiness::Skipped,
+                false => Readiness::Ready,
+            };
+            next(&TaskFile::scan(text.as_bytes()), &Scope::all(5), how)
+        };
+        let plan = "- [ ] 1.1 a\n- [ ] 1.1.1 [FIX 1.1] a\n- [ ] 1.2 b\n";
+        assert_eq!(due(plan, &["1.1.1"]), Unit::Sequential(0), "it does not wait for its fix");
+        assert_eq!(due(plan, &["1.1", "1.1.1"]), Unit::Sequential(2));
+        let group = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n";
+        assert_eq!(due(group, &["1.2"]), Unit::Parallel(vec![0, 2]));
+        assert_eq!(due(group, &["1.1", "1.2", "1.3"]), Unit::Complete);
     }
 
     #[test]

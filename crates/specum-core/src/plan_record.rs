@@ -11,6 +11,7 @@
 //! title and its place among its neighbours.
 
 mod follow;
+mod suite;
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::journal::{Entry, Record};
 use crate::line;
 use crate::state::State;
+use crate::suite::Suite;
 use crate::tasks::{self, Task, TaskFile, TaskKey, short_title};
 
 /// How much of a check is shown in a question.
@@ -180,12 +182,16 @@ pub struct UnconfirmedChange {
 impl UnconfirmedChange {
     /// When it was changed, in words.
     fn when(&self) -> String {
-        let during = &self.during;
-        match during.is_empty() {
-            true => "while the loop was at work".to_owned(),
-            false if during.contains(", ") => format!("while {during} were being worked on"),
-            false => format!("while {during} was being worked on"),
-        }
+        when(&self.during)
+    }
+}
+
+/// When something was changed, in words, by the tasks that were being worked on.
+fn when(during: &str) -> String {
+    match during.is_empty() {
+        true => "while the loop was at work".to_owned(),
+        false if during.contains(", ") => format!("while {during} were being worked on"),
+        false => format!("while {during} was being worked on"),
     }
 }
 
@@ -313,6 +319,10 @@ pub struct PlanRecord {
     begun: bool,
     /// The highest number of a task that is gone.
     gone: usize,
+    /// The checks of the whole plan that count.
+    suite: Suite,
+    /// Others that wait for a person's word, and the tasks that were being worked on.
+    asked_suite: Option<(Suite, String)>,
 }
 
 impl PlanRecord {
@@ -354,20 +364,21 @@ impl PlanRecord {
     /// What waits for a person's word, the tasks that are done left out.
     pub fn questions(&self) -> impl Iterator<Item = String> {
         let open = self.tasks.iter().filter(|task| task.proof.is_none());
-        open.filter_map(OnRecord::question)
+        open.filter_map(OnRecord::question).chain(self.suite_question())
     }
 
     /// The checks of done tasks that were changed while the loop was at work, and
     /// that nobody has accepted: the plan shows another check than was run.
     pub fn overruled_checks(&self) -> impl Iterator<Item = String> {
-        self.tasks.iter().filter_map(|task| {
+        let of_tasks = self.tasks.iter().filter_map(|task| {
             let (proof, asked) = (task.proof?, task.unconfirmed.as_ref()?);
             let Change::Check(new) = &asked.change else { return None };
             let (id, when) = (&task.task.id, asked.when());
             let (old, new) = (task.check.shortly(), new.shortly());
             let run = if proof == Proof::Passed { "; the old one was run" } else { "" };
             Some(format!("the check of {id} was changed {when}: {old} → {new}{run}"))
-        })
+        });
+        of_tasks.chain(self.overruled_suite())
     }
 
     /// Whether a record changes who is who: then only reading everything again
@@ -392,7 +403,10 @@ impl PlanRecord {
                     | Entry::Failed { .. }
                     | Entry::SetAside { .. }
                     | Entry::Unticked { .. }
+                    | Entry::Retried { .. }
+                    | Entry::Undone { .. }
                     | Entry::Accepted { .. }
+                    | Entry::SuiteChanged { .. }
             )
     }
 
@@ -406,9 +420,18 @@ impl PlanRecord {
                 self.index();
             }
             Entry::PlanChanged { edits } => self.change(edits),
+            Entry::SuiteChanged { suite, during: None } => {
+                (self.suite, self.asked_suite) = (suite.clone(), None);
+            }
+            Entry::SuiteChanged { suite, during: Some(during) } => {
+                self.asked_suite = Some((suite.clone(), during.clone()));
+            }
             Entry::Passed { task, .. } => self.set_proof(&task.id, Some(Proof::Passed)),
             Entry::Ticked { task } => self.set_proof(&task.id, Some(Proof::Person)),
-            Entry::Failed { task, .. } | Entry::SetAside { task, .. } => {
+            Entry::Failed { task, .. }
+            | Entry::SetAside { task, .. }
+            | Entry::Retried { task }
+            | Entry::Undone { task, .. } => {
                 self.set_proof(&task.id, None);
             }
             Entry::Unticked { tasks } => tasks.iter().for_each(|id| self.set_proof(id, None)),

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::line;
+use crate::line::{self, Fences};
 
 /// The part of the file a note goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,10 +42,12 @@ pub struct Note {
     pub text: String,
 }
 
+/// What stands below the goal as long as nobody has written one.
+const NO_GOAL: &str = "See the documents beside this file.";
+
 /// The file as it begins.
 pub fn template(spec: &str) -> String {
-    let mut text =
-        format!("# Progress: {spec}\n\n## Goal\n\nSee the documents beside this file.\n");
+    let mut text = format!("# Progress: {spec}\n\n## Goal\n\n{NO_GOAL}\n");
     for section in [Section::Completed, Section::Failed, Section::Learnings, Section::Blockers] {
         text.push_str(&format!("\n{}\n", section.heading()));
     }
@@ -95,6 +97,17 @@ pub fn section(text: &[u8], section: Section) -> &[u8] {
     section_end(text, section).map_or(&[], |end| text.get(start.end..end.at).unwrap_or_default())
 }
 
+/// What somebody has written below `## Goal` or `## Original Goal`.
+pub fn goal(text: &[u8]) -> Option<String> {
+    let is_goal =
+        |line: &line::Line<'_>| matches!(line.trimmed(), b"## Goal" | b"## Original Goal");
+    let below = line::lines(text).skip_while(|line| !is_goal(line)).skip(1);
+    let below = below.take_while(|line| !line.text.starts_with(b"#"));
+    let lines: Vec<String> = below.map(|line| line::readable(line.text.trim_ascii_end())).collect();
+    let goal = lines.join("\n").trim().to_owned();
+    (!goal.is_empty() && goal != NO_GOAL).then_some(goal)
+}
+
 /// The file without the last occurrence of a note.
 pub fn retract(text: &[u8], note: &Note) -> Vec<u8> {
     let ending = line::line_ending(text);
@@ -117,9 +130,9 @@ struct SectionEnd {
 
 fn section_end(text: &[u8], section: Section) -> Option<SectionEnd> {
     let mut found: Option<SectionEnd> = None;
-    let mut in_fence = false;
+    let mut fences = Fences::default();
     for line in line::lines(text) {
-        if !in_fence && line.text.starts_with(b"#") {
+        if !fences.hide(&line) && line.text.starts_with(b"#") {
             if found.is_some() && !line.text.starts_with(b"###") {
                 break;
             }
@@ -128,7 +141,6 @@ fn section_end(text: &[u8], section: Section) -> Option<SectionEnd> {
                 continue;
             }
         }
-        in_fence ^= line.is_fence();
         if let Some(end) = found.as_mut().filter(|_| !line.is_blank()) {
             *end = SectionEnd { at: line.end, needs_blank: false };
         }

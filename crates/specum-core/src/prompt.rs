@@ -274,6 +274,7 @@ pub const ALL_DONE: &str = "Every task is done.";
 pub fn way_on(paused_for: Option<&str>) -> &'static str {
     match paused_for {
         Some(why) if why.contains("`specum accept git`") => "then `specum run` goes on",
+        Some(why) if why.ends_with("waits for your approval") => "`specum approve` lets it go on",
         _ => "`specum resume` lets it go on",
     }
 }
@@ -299,7 +300,13 @@ pub fn waiting(due: &Due) -> String {
         Due::Spent(why) => {
             format!("{why}. Go on with a higher cap: `specum run` takes it as an option.")
         }
-        Due::ChosenDone | Due::Work(_) | Due::Complete => String::new(),
+        Due::ChosenDone { skipped } if !skipped.is_empty() => format!(
+            "Done but for {} that you skipped: {}. `specum unskip <task>` has one worked on after \
+             all.",
+            skipped.len(),
+            skipped.join(", ")
+        ),
+        Due::ChosenDone { .. } | Due::Work(_) | Due::Complete => String::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a coordinator and a worker say to each other about one start of an agent.
 //!
-//! A [`WorkOrder`] goes to the worker; [`WorkSign`]s come back while it works, and one
-//! [`WorkResult`] at its end. All of it can be written as JSON, a line each, so that
+//! A [`WorkOrder`] goes to the worker; [`WorkSign`]s come back while it works, two of which
+//! ask for a [`Reply`], and one [`WorkResult`] at its end. All of it can be written as JSON, a line each, so that
 //! the worker may be a thread, a process at the end of a pipe, or another machine. A
 //! worker is given everything in the order and shares no file with the coordinator but
 //! the repository it works in. Nobody believes a worker: its result is evidence, and
@@ -58,8 +58,20 @@ pub enum WorkSign {
     Said(Signs),
     /// The agent has said its last word; or it has said more.
     Answered(bool),
-    /// The agent has ended. The worker goes on when it is told to.
+    /// The agent has ended. The worker waits for a [`Reply`].
     Ended(Report),
+    /// This was changed, and its check is next. The worker waits for a [`Reply`].
+    Changed(Vec<String>),
+}
+
+/// What a worker does next, after a sign that asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// It goes on.
+    GoOn,
+    /// It leaves the work as it is, and gives its result.
+    Leave,
 }
 
 /// What a start of an agent came to.
@@ -160,6 +172,7 @@ mod tests {
             WorkSign::Said(vec![Sign::ToolEnded, Sign::Text { text: "a\nb".into() }].into()),
             WorkSign::Answered(true),
             WorkSign::Ended(result().report),
+            WorkSign::Changed(vec!["a b".into()]),
         ];
         for sign in signs {
             let line = serde_json::to_string(&sign).unwrap();

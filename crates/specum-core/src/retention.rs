@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::journal::{self, Entry, Record};
 use crate::moment::Moment;
+use crate::tasks::TaskKey;
 
 /// What may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,23 +19,48 @@ pub struct Expired<'a> {
     pub kept: BTreeMap<&'a str, &'a str>,
 }
 
+/// The tasks that have passed behind a record. A name is that of one task only within a
+/// loop, in which the journal follows it; in another loop it takes the title too.
+#[derive(Default)]
+struct Passed<'a> {
+    /// By name, in the loop of that record.
+    in_loop: HashSet<&'a str>,
+    tasks: HashSet<&'a TaskKey>,
+}
+
+impl Passed<'_> {
+    fn before_another_loop(&mut self) {
+        self.in_loop.clear();
+    }
+
+    fn has(&self, task: &TaskKey) -> bool {
+        self.in_loop.contains(task.id.as_str()) || self.tasks.contains(task)
+    }
+}
+
 /// What is older than a moment.
 pub fn older_than<'a>(records: &'a [Record], moment: &'a Moment) -> Expired<'a> {
     let logs_before = began(records).filter(|began| *began < moment).unwrap_or(moment);
     let mut kept = BTreeMap::new();
     // Behind the record that is looked at.
-    let (mut is_complete, mut passed, mut seen) = (false, HashSet::new(), HashSet::new());
+    let (mut is_complete, mut passed, mut seen) = (false, Passed::default(), HashSet::new());
     for record in records.iter().rev() {
         match &record.entry {
-            Entry::Completed { .. } => is_complete = true,
+            Entry::Completed { .. } => {
+                is_complete = true;
+                passed.before_another_loop();
+            }
+            Entry::Cancelled => passed.before_another_loop(),
+            Entry::Started { plan, .. } if !plan.is_empty() => passed.before_another_loop(),
             Entry::Passed { task, .. } => {
-                passed.insert(&task.id);
+                passed.in_loop.insert(&task.id);
+                passed.tasks.insert(task);
             }
             // A reference that was written again is as old as the last time.
             Entry::Kept { task, reference, .. }
                 if seen.insert(reference)
                     && is_complete
-                    && passed.contains(&task.id)
+                    && passed.has(task)
                     && record.at < *moment =>
             {
                 kept.insert(reference.as_str(), task.id.as_str());
@@ -80,6 +106,13 @@ fn kept_of(record: Record) -> Option<Record> {
         | Entry::Kept { .. }
         | Entry::Ticked { .. }
         | Entry::Accepted { .. }
+        | Entry::Noted { .. }
+        | Entry::NoteWithdrawn { .. }
+        | Entry::Skipped { .. }
+        | Entry::Unskipped { .. }
+        | Entry::Retried { .. }
+        | Entry::Undone { .. }
+        | Entry::Approved { .. }
         | Entry::Unticked { .. }
         | Entry::PlanChanged { .. }
         | Entry::GitChanged { .. }
@@ -105,6 +138,42 @@ fn began(records: &[Record]) -> Option<&Moment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Records of a plan without ids, in which the first task is called by its place.
+    fn without_ids(events: &[(&str, &str)]) -> Vec<Record> {
+        let line = |(at, (event, title)): (usize, &(&str, &str))| {
+            let task = format!("\"task\":{{\"id\":\"no.1\",\"title\":\"{title}\"}},\"attempt\":1");
+            let fields = match *event {
+                "kept" => format!("{task},\"reference\":\"refs/kept/{title}\""),
+                "passed" => task,
+                "started" => {
+                    format!("\"tasks\":1,\"open\":1,\"plan\":[{{{task},\"content\":\"\"}}]")
+                }
+                _ => "\"tasks\":1".to_owned(),
+            };
+            format!("{{\"v\":1,\"at\":\"{at}\",\"event\":\"{event}\",{fields}}}\n")
+        };
+        let text: String = events.iter().enumerate().map(line).collect();
+        let records = journal::parse(text.as_bytes());
+        assert_eq!(records.len(), events.len(), "every record is one: {text}");
+        assert!(records.iter().all(|record| record.entry != Entry::Unknown));
+        records
+    }
+
+    #[test]
+    fn work_at_a_task_is_not_old_because_another_one_that_stands_in_its_place_has_passed() {
+        let is_old = |events: &[(&str, &str)]| {
+            !older_than(&without_ids(events), &"9".into()).kept.is_empty()
+        };
+        for end in ["cancelled", "completed"] {
+            let first = [("started", "a"), ("kept", "a"), (end, "")];
+            let then = |title| [("started", title), ("passed", title), ("completed", "")];
+            assert!(!is_old(&[first, then("b")].concat()), "{end}: nobody has done it again");
+            assert!(is_old(&[first, then("a")].concat()), "{end}: it is the same task");
+        }
+        // Within a loop the journal follows a task that gets another title.
+        assert!(is_old(&[("started", "a"), ("kept", "a"), ("passed", "b"), ("completed", "")]));
+    }
 
     fn text(events: &[(&str, &str)]) -> String {
         let line = |(at, event): &(&str, &str)| {

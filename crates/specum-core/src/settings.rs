@@ -1,16 +1,20 @@
-//! `.claude/ralph-specum.local.md`: settings in YAML front matter.
+//! Settings: `specum.yaml` for a team, and on top of it the YAML front matter of
+//! `.claude/ralph-specum.local.md` for one person.
 //!
-//! [`parse`] gives the settings and, beside them, everything that is wrong
-//! with the file. Verbs refuse to work on a file with problems; a hook takes
+//! [`read`] takes a file over the settings of another one and gives everything that is
+//! wrong with it. Verbs refuse to work on a file with problems; a hook takes
 //! what it can, because a misspelt key must not turn off the others.
 //!
-//! The smart-ralph plugin keeps its settings in a file of the same name. Its
+//! The smart-ralph plugin keeps its settings in a file of the name of the second. Its
 //! keys are no mistakes: [`inherited`] names them.
 
 use serde_json::Value;
 
+use crate::duration;
 use crate::line;
+use crate::notice::{self, Notice};
 use crate::plan::DEFAULT_MAX_PARALLEL;
+use crate::suite::{self, Suite};
 
 /// What a project may set.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +45,14 @@ pub struct RunSettings {
     pub max_global_iterations: Option<u64>,
     /// Whether a task that keeps failing gets a fix task.
     pub recovery_mode: Option<bool>,
+    /// Whether a person has to approve each phase.
+    pub approve: Option<bool>,
     /// How long one start of an agent may take, in milliseconds.
     pub task_timeout: Option<u64>,
     /// How long it may be silent, in milliseconds.
     pub idle_timeout: Option<u64>,
+    /// The checks of the whole plan.
+    pub suite: Suite,
     /// How long a check may take, in milliseconds.
     pub verify_timeout: Option<u64>,
     /// How long all of it may take, in milliseconds.
@@ -64,6 +72,46 @@ pub struct RunSettings {
     pub worktree_caches: Vec<String>,
     /// Whether an agent may change what git starts, such as its hooks.
     pub accept_git_changes: Option<bool>,
+    /// Whether to go on with what does not need a blocked task.
+    pub keep_going: Option<bool>,
+    /// The branch that is worked on.
+    pub branch: Option<Branch>,
+    /// A shell command that is started when something happens.
+    pub notify: Option<String>,
+    /// What it is started for; `None`: what is worth it by default.
+    pub notify_on: Option<Vec<Notice>>,
+    /// Whether a terminal rings at the end of a long run.
+    pub bell: Option<bool>,
+}
+
+/// The branch that a run works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Branch {
+    /// The one that is checked out.
+    Here,
+    /// One that is named after the spec.
+    OfSpec,
+    /// This one.
+    Named(String),
+}
+
+/// Where settings stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A file for everybody who works on the project.
+    Team,
+    /// A file for one person, on top of the other.
+    Person,
+}
+
+impl Place {
+    /// The file, below the project.
+    pub fn file(self) -> &'static str {
+        match self {
+            Place::Team => "specum.yaml",
+            Place::Person => ".claude/ralph-specum.local.md",
+        }
+    }
 }
 
 impl Default for Settings {
@@ -87,7 +135,7 @@ pub struct Problem {
 }
 
 /// Every key a settings file may have.
-pub const KEYS: [&str; 20] = [
+pub const KEYS: &[&str] = &[
     "enabled",
     "specs_dirs",
     "max_parallel",
@@ -97,8 +145,11 @@ pub const KEYS: [&str; 20] = [
     "max_task_iterations",
     "max_global_iterations",
     "recovery_mode",
+    "approve",
     "task_timeout",
     "idle_timeout",
+    "verify",
+    "verify_all",
     "verify_timeout",
     "max_time",
     "max_cost",
@@ -108,6 +159,11 @@ pub const KEYS: [&str; 20] = [
     "isolate",
     "worktree_caches",
     "accept_git_changes",
+    "keep_going",
+    "branch",
+    "notify",
+    "notify_on",
+    "bell",
 ];
 
 /// A key of the smart-ralph plugin, whose settings file has the same name.
@@ -133,26 +189,34 @@ const DEFAULT_MAX_ITERATIONS: &str = "default_max_iterations";
 const MOST_REPEATED: usize = 1000;
 
 /// One top-level key with the lines that belong to it.
-struct SettingEntry {
-    line: usize,
-    text: String,
+pub(crate) struct SettingEntry {
+    pub(crate) line: usize,
+    pub(crate) text: String,
 }
 
-/// Reads the front matter of a settings file.
+/// Reads a person's settings alone.
 pub fn parse(text: &[u8]) -> (Settings, Vec<Problem>) {
     let mut settings = Settings::default();
+    let problems = read(Place::Person, text, &mut settings);
+    (settings, problems)
+}
+
+/// Takes what a file sets over other settings, and says what is wrong with it.
+pub fn read(place: Place, text: &[u8], settings: &mut Settings) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    for entry in entries(text) {
+    if place == Place::Person && !has_front_matter(text) && !text.trim_ascii().is_empty() {
+        let message = "there are no settings here: they stand at the top, between two lines `---`";
+        problems.push(Problem { line: 1, message: message.to_owned() });
+    }
+    for entry in entries(place, text) {
         // SettingEntry by entry, so that a mistake in one does not void the others.
-        let outcome = serde_saphyr::from_str_with_options::<Value>(&entry.text, yaml())
-            .map_err(|error| first_line(&error.to_string()))
-            .and_then(|value| set(&mut settings, &mut seen, &value));
+        let outcome = yaml_value(&entry.text).and_then(|value| set(settings, &mut seen, &value));
         if let Err(message) = outcome {
             problems.push(Problem { line: entry.line, message });
         }
     }
-    (settings, problems)
+    problems
 }
 
 /// The keys of a settings file that come from the smart-ralph plugin.
@@ -162,7 +226,13 @@ pub fn inherited(text: &[u8]) -> Vec<Inherited> {
         let (key, read_as) = INHERITED_KEYS.into_iter().find(|(key, _)| *key == named)?;
         Some(Inherited { line: entry.line, key, read_as })
     };
-    entries(text).into_iter().filter_map(of_entry).collect()
+    entries(Place::Person, text).into_iter().filter_map(of_entry).collect()
+}
+
+/// What a piece of YAML says, or why it is none.
+pub(crate) fn yaml_value(text: &str) -> Result<Value, String> {
+    serde_saphyr::from_str_with_options::<Value>(text, yaml())
+        .map_err(|error| first_line(&error.to_string()))
 }
 
 /// How an entry is read. Aliases of aliases can make a list of millions out of a
@@ -173,12 +243,17 @@ fn yaml() -> serde_saphyr::Options {
     }
 }
 
-/// Cuts the front matter into its top-level entries.
-fn entries(text: &[u8]) -> Vec<SettingEntry> {
+fn has_front_matter(text: &[u8]) -> bool {
+    line::lines(text).next().is_some_and(|first| first.text.trim_ascii_end() == b"---")
+}
+
+/// Cuts a file, or its front matter, into the top-level entries.
+pub(crate) fn entries(place: Place, text: &[u8]) -> Vec<SettingEntry> {
     let mut lines = line::lines(text).enumerate();
-    match lines.next() {
-        Some((_, first)) if first.text.trim_ascii_end() == b"---" => {}
-        _ => return Vec::new(),
+    match (has_front_matter(text), place) {
+        (true, _) => drop(lines.next()),
+        (false, Place::Person) => return Vec::new(),
+        (false, Place::Team) => {}
     }
     let mut entries: Vec<SettingEntry> = Vec::new();
     for (number, line) in lines {
@@ -215,7 +290,7 @@ fn set(settings: &mut Settings, seen: &mut Vec<String>, value: &Value) -> Result
         DEFAULT_MAX_ITERATIONS => {
             let mut theirs = RunSettings::default();
             set_run(&mut theirs, key, value)?;
-            if !seen.iter().any(|key| key == "max_task_iterations") {
+            if settings.run.max_task_iterations.is_none() {
                 settings.run.max_task_iterations = theirs.max_task_iterations;
             }
         }
@@ -250,7 +325,7 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         let span = value.as_u64().map(|seconds| seconds.to_string());
         span.as_deref()
             .or_else(|| value.as_str())
-            .and_then(duration)
+            .and_then(duration::millis)
             .filter(|millis| *millis > 0)
             .ok_or_else(|| wrong("a time such as 90s, 10m or 2h"))
     };
@@ -285,12 +360,36 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         "recovery_mode" => {
             run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
         }
+        "approve" => {
+            run.approve = Some(match text()?.as_str() {
+                "phase" => true,
+                "never" => false,
+                _ => return Err(wrong("`phase` or `never`")),
+            });
+        }
         "max_cost" => {
             let cost = value.as_f64().filter(|cost| cost.is_finite() && *cost > 0.0);
             run.max_cost = Some(cost.ok_or_else(|| wrong("a number of dollars above 0"))?);
         }
+        "keep_going" => run.keep_going = Some(truth(value).ok_or_else(|| wrong("true or false"))?),
+        "bell" => run.bell = Some(truth(value).ok_or_else(|| wrong("true or false"))?),
+        "branch" => {
+            run.branch = Some(match truth(value) {
+                Some(false) => Branch::Here,
+                Some(true) => Branch::OfSpec,
+                None => Branch::Named(self::text(value).ok_or_else(|| wrong("a name, or true"))?),
+            });
+        }
+        "notify" => run.notify = Some(text()?),
+        "notify_on" => {
+            let names = texts(value).ok_or_else(|| wrong("a list of names"))?;
+            let found = names.iter().map(|name| notice::by_name(name)).collect::<Result<_, _>>();
+            run.notify_on = Some(found.map_err(|why| format!("`notify_on`: {why}"))?);
+        }
         "task_timeout" => run.task_timeout = Some(span()?),
         "idle_timeout" => run.idle_timeout = Some(span()?),
+        suite::VERIFY => run.suite.verify = suite::value(key, value)?,
+        suite::VERIFY_ALL => run.suite.verify_all = suite::value(key, value)?,
         "verify_timeout" => run.verify_timeout = Some(span()?),
         "max_time" => run.max_time = Some(span()?),
         unknown => return Err(unknown_key(unknown)),
@@ -298,35 +397,8 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
     Ok(())
 }
 
-/// A span of time as people write it, in milliseconds: `90`, `90s`, `10m`,
-/// `1h30m`, `2d`.
-pub fn duration(text: &str) -> Option<u64> {
-    let mut rest = text.trim();
-    let mut millis: u64 = 0;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let number: u64 = rest[..digits].parse().ok()?;
-        rest = rest[digits..].trim_start();
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        let unit = match &rest[..letters] {
-            "" | "s" | "sec" | "seconds" => 1_000,
-            "ms" => 1,
-            "m" | "min" | "minutes" => 60_000,
-            "h" | "hours" => 3_600_000,
-            "d" | "days" => 86_400_000,
-            _ => return None,
-        };
-        rest = rest[letters..].trim_start();
-        millis = millis.checked_add(number.checked_mul(unit)?)?;
-    }
-    Some(millis)
-}
-
 fn unknown_key(key: &str) -> String {
-    match crate::nearest(key, KEYS) {
+    match crate::nearest(key, KEYS.iter().copied()) {
         Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
         None => format!("unknown key `{key}`; the keys are {}", KEYS.join(", ")),
     }

@@ -85,6 +85,16 @@ pub enum Standing {
     Blocked(String),
 }
 
+/// What is to be over before the loop waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PauseAfter {
+    /// Whatever is worked on at the moment.
+    Task,
+    /// The phase with this heading.
+    Phase(String),
+}
+
 /// Who feeds the agent its next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Driver {
@@ -152,6 +162,9 @@ pub struct TaskResult {
     /// is not due until then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+    /// Whether it has used its attempts, and the loop goes on with what does not need it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// The task's name. Positions shift when a task is inserted; names do not.
     #[serde(
         default,
@@ -216,6 +229,8 @@ pub struct State {
     pub global_iteration: u64,
     pub max_global_iterations: u64,
     pub recovery_mode: bool,
+    /// Whether the loop goes on with what does not need a blocked task.
+    pub keep_going: bool,
     pub fix_task_map: BTreeMap<String, Fixes>,
     pub max_fix_tasks_per_original: u64,
     pub max_fix_task_depth: u64,
@@ -230,6 +245,15 @@ pub struct State {
     /// has nothing to review. Empty where somebody has to look; absent in a loop
     /// that another program began.
     pub plan: Option<String>,
+    /// What is to be over before the loop waits for a person, if a person has said so.
+    pub pause_after: Option<PauseAfter>,
+    /// The phase that a person has let the loop work on, by its heading, if each has to
+    /// be approved.
+    pub approved: Option<String>,
+    /// The phase that waits for a person to approve it, by its heading.
+    pub waiting_for: Option<String>,
+    /// The tasks that a person wants passed over, by name.
+    pub skipped: Vec<String>,
     /// Caps and expenses.
     pub budget: Budget,
     pub format_version: u64,
@@ -299,6 +323,7 @@ impl State {
                 .count("maxGlobalIterations")?
                 .unwrap_or(DEFAULT_MAX_GLOBAL_ITERATIONS),
             recovery_mode: read.flag("recoveryMode")?,
+            keep_going: read.flag("keepGoing")?,
             fix_task_map: read.typed("fixTaskMap")?.unwrap_or_default(),
             max_fix_tasks_per_original: read
                 .count("maxFixTasksPerOriginal")?
@@ -319,6 +344,10 @@ impl State {
             },
             owner: read.typed("owner")?,
             plan: read.text("plan")?.map(str::to_owned),
+            pause_after: read.typed("pauseAfter")?,
+            approved: read.text("approved")?.map(str::to_owned),
+            waiting_for: read.text("waitingFor")?.map(str::to_owned),
+            skipped: read.typed("skipped")?.unwrap_or_default(),
             budget: read.typed("budget")?.unwrap_or_default(),
             format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
             found,
@@ -373,6 +402,7 @@ impl State {
             ("globalIteration", Some(json(self.global_iteration))),
             ("maxGlobalIterations", Some(json(self.max_global_iterations))),
             ("recoveryMode", Some(json(self.recovery_mode))),
+            ("keepGoing", Some(json(self.keep_going))),
             ("fixTaskMap", Some(json(&self.fix_task_map))),
             ("maxFixTasksPerOriginal", Some(json(self.max_fix_tasks_per_original))),
             ("maxFixTaskDepth", Some(json(self.max_fix_task_depth))),
@@ -385,6 +415,10 @@ impl State {
             ("blocked", blocked.map(json)),
             ("pausedFor", paused_for.map(json)),
             ("plan", self.plan.as_ref().map(json)),
+            ("pauseAfter", self.pause_after.as_ref().map(json)),
+            ("approved", self.approved.as_ref().map(json)),
+            ("waitingFor", self.waiting_for.as_ref().map(json)),
+            ("skipped", (!self.skipped.is_empty()).then(|| json(&self.skipped))),
             ("budget", (self.budget != Budget::default()).then(|| json(&self.budget))),
         ]
     }
@@ -411,6 +445,11 @@ impl State {
             Standing::Blocked(why) => Some(why),
             Standing::Running | Standing::Paused(_) => None,
         }
+    }
+
+    /// Whether a person wants a task passed over.
+    pub fn is_skipped(&self, task: &Task) -> bool {
+        self.skipped.iter().any(|name| task.is_named(name))
     }
 
     /// How many attempts the loop may still make.

@@ -7,13 +7,16 @@
 //! which the file no longer has is kept, behind the others.
 
 mod gather;
+mod places;
 
 use serde::Serialize;
 
 use crate::journal::{Entry, Record};
 use crate::moment::Moment;
 use crate::tasks::TaskFile;
-use crate::verify::FailureClass;
+use crate::verify::{self, FailureClass, Proof};
+
+pub use self::places::Places;
 
 /// What became of a loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -44,6 +47,9 @@ pub struct Summary {
     pub spent: Spent,
     /// The tasks that are ticked although nothing could be run to prove it.
     pub unverified: Vec<String>,
+    /// The tasks that are ticked and were checked by the checks of the whole plan alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_suite: Vec<String>,
     /// The tasks that a person ticked; nothing was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_person: Vec<String>,
@@ -129,6 +135,9 @@ pub struct Attempt {
     /// Its number, from 1. A task that was given another round may have two of
     /// one number.
     pub number: u64,
+    /// Its place among the attempts that the loop has made at the task, from 1. People
+    /// name it by that.
+    pub place: u64,
     /// When it began.
     pub began: Moment,
     /// What came of it.
@@ -159,6 +168,9 @@ pub struct Attempt {
     pub output: String,
     /// Whether it passed although nothing could be run to prove it.
     pub unverified: bool,
+    /// What it rests on, if it passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// Files it changed that the task does not name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -168,6 +180,13 @@ pub struct Attempt {
     /// The commit with its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// How much that commit changes, the spec's own files left out, where somebody has
+    /// looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<LineCounts>,
+    /// The files that it had changed when it failed.
+    #[serde(skip)]
+    pub changed: Vec<String>,
     /// Whether git was asked to commit it, though there may have been nothing.
     #[serde(skip)]
     pub went_to_git: bool,
@@ -188,6 +207,17 @@ pub enum AttemptResult {
     SetAside,
     /// A person is asked before it can have a verdict.
     Waits,
+}
+
+/// How much was changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LineCounts {
+    /// How many files.
+    pub files: u64,
+    /// How many lines were added.
+    pub added: u64,
+    /// How many lines were removed.
+    pub removed: u64,
 }
 
 /// What agents used. `None` is not zero: nobody has said.
@@ -216,8 +246,10 @@ pub struct Outside {
 pub struct Kept {
     /// The task.
     pub task: String,
-    /// The attempt.
+    /// The attempt's number.
     pub attempt: u64,
+    /// The attempt's place.
+    pub place: u64,
     /// The reference it is kept under.
     pub reference: String,
     /// How many files it holds; 0 if that was not counted.
@@ -255,6 +287,33 @@ impl Summary {
     /// The same over everything that a journal tells, earlier loops too.
     pub fn of_all_loops(records: &[Record], file: &TaskFile<'_>) -> Summary {
         gather::gather(records, file)
+    }
+
+    /// The open task whose last attempt has failed, the newest of them.
+    pub fn stuck(&self) -> Option<&TaskSummary> {
+        let failed = |task: &&TaskSummary| {
+            let last = task.attempts.last().map(|attempt| attempt.result);
+            !task.done && last == Some(AttemptResult::Failed)
+        };
+        let began = |task: &&TaskSummary| task.attempts.last().map(|attempt| attempt.began.clone());
+        self.tasks.iter().filter(failed).max_by_key(began)
+    }
+
+    /// The lines of a check's output that tell why the task failed that the loop is
+    /// stuck at.
+    pub fn telling(&self) -> Vec<String> {
+        let last = self.stuck().and_then(|task| task.attempts.last());
+        last.map(Attempt::telling).unwrap_or_default()
+    }
+
+    /// How many of the tasks that are done had no check of their own, to be said behind
+    /// their number: `; 3 had no check, 9 by the suite alone`.
+    pub fn proofs_in_words(&self) -> String {
+        let none = self.unverified.len() + self.by_person.len();
+        let parts = [(none, "had no check"), (self.by_suite.len(), "by the suite alone")];
+        let said = parts.iter().filter(|(count, _)| *count > 0);
+        let said: Vec<String> = said.map(|(count, what)| format!("{count} {what}")).collect();
+        if said.is_empty() { String::new() } else { format!("; {}", said.join(", ")) }
     }
 
     /// A task, by its id.
@@ -306,6 +365,16 @@ impl TaskSummary {
 }
 
 impl Attempt {
+    /// The lines of its check's output that tell why it failed.
+    pub fn telling(&self) -> Vec<String> {
+        match (self.result, &self.class) {
+            (AttemptResult::Failed, Some(FailureClass::Verify)) => {
+                verify::telling(&self.output, &self.reasons)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Why it failed or was set aside, in one line.
     pub fn why(&self) -> String {
         let words = |reason: &String| reason.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -9,6 +9,7 @@
 
 mod boxes;
 mod command;
+mod context;
 mod edit;
 mod expect;
 mod fields;
@@ -24,6 +25,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, OnceLock};
 
 pub use command::{Check, Command, Lookup, Program, Shell, joined, shown};
+pub use context::{Context, Part};
 pub use edit::{Patch, TaskEdit, apply};
 pub use expect::Expectation;
 pub use fields::Fields;
@@ -55,6 +57,8 @@ pub struct Scanned {
     pub(crate) under: Vec<(usize, usize)>,
     /// The boxes inside of tasks, by task.
     steps: Vec<Step>,
+    /// The headings, in the order of the file.
+    pub(crate) sections: Vec<scan::Section>,
     /// The digest of the text, once somebody has asked for it.
     digest: OnceLock<Digest>,
 }
@@ -82,11 +86,33 @@ pub struct UnreadBox {
     pub text: String,
     /// Where the line begins.
     at: usize,
+    /// What hides it, if it is a box.
+    hidden: Option<HiddenBoxes>,
+}
+
+/// Boxes behind a line that begins a block or a comment which has no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HiddenBoxes {
+    /// How many open boxes there are behind the first one.
+    more: usize,
+    /// The line, from 1.
+    by: usize,
 }
 
 impl fmt::Display for UnreadBox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = &self.text;
+        if let Some(HiddenBoxes { more, by }) = self.hidden {
+            let (more, them) = match more {
+                0 => (String::new(), "it"),
+                more => (format!(" and {more} more"), "them"),
+            };
+            return write!(
+                f,
+                "`{text}`{more}: line {by} begins a block that has no end, so nobody works on \
+                 {them}: close it"
+            );
+        }
         write!(f, "`{text}` looks like a box and is none, so nobody works on it: write `- [ ] …`")
     }
 }
@@ -177,7 +203,7 @@ pub enum Mode {
 }
 
 /// What identifies a task while people edit the file around it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TaskKey {
     /// Its id, or its place written as `no.3` if it has none.
     #[serde(deserialize_with = "name_of_any_version")]
@@ -305,6 +331,11 @@ impl<'a> TaskFile<'a> {
         &self.text[task.block.clone()]
     }
 
+    /// What a task is part of: the plan's title and goal, and the headings above it.
+    pub fn context(&self, task: &Task) -> Context {
+        context::of(self, task)
+    }
+
     /// What a task asks for.
     pub fn fields(&self, task: &Task) -> Fields {
         fields::parse(self.block(task))
@@ -320,6 +351,18 @@ impl<'a> TaskFile<'a> {
     /// [`fields`](Self::fields) holds.
     pub fn verify_lines(&self, task: &Task) -> Vec<u8> {
         fields::verify_lines(self.block(task))
+    }
+
+    /// The phase that a task belongs to: the text of the nearest heading above it with
+    /// at most two `#`, or, where there is none, of the first of any level. Empty above
+    /// all headings.
+    pub fn phase(&self, task: &Task) -> String {
+        let above = &self.sections[..task.section.min(self.sections.len())];
+        let heading = above.iter().rfind(|section| section.level <= 2).or(above.first());
+        let Some(heading) = heading else { return String::new() };
+        line::readable(&self.text[heading.line.clone()])
+            .trim_matches(['#', ' ', '\t', '\r', '\n'])
+            .to_owned()
     }
 
     /// The tasks whose box is open.
@@ -414,6 +457,16 @@ impl<'a> TaskFile<'a> {
             .filter(|task| task.id.is_none() && task.title == key.title)
             .min_by_key(|task| (task.index + 1).abs_diff(before))
             .map_or(TaskMatch::Gone, |task| TaskMatch::Same(task.index))
+    }
+
+    /// What stands below a heading in front of the next box: fields that nobody works on.
+    pub(crate) fn heading_fields(&self, heading: &Heading) -> Fields {
+        let marks = self.headings.iter().map(|other| other.mark);
+        let starts = self.tasks.iter().map(|task| task.block.start);
+        let end = marks.chain(starts).filter(|&at| at > heading.mark).min();
+        let begin = self.text[..heading.mark].iter().rposition(|&byte| byte == b'\n');
+        let text = &self.text[begin.map_or(0, |at| at + 1)..end.unwrap_or(self.text.len())];
+        fields::parse(text)
     }
 
     /// The patches that tick a task, or open it again. Its steps are ticked with it;

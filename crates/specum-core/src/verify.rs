@@ -4,6 +4,7 @@
 //! reported together, so that the next attempt hears everything at once.
 
 mod proof;
+mod telling;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use crate::tasks::{Command, Expectation};
 use serde::{Deserialize, Serialize};
 
 pub use self::proof::proofs;
+pub use self::telling::telling;
 
 /// Who was asked, and so what is to be said at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,15 +115,23 @@ impl CheckRun {
             && commands.iter().all(|command| command.instead || was_run(command))
     }
 
-    /// Whether nothing that was run could have failed.
-    fn proves_nothing(&self) -> bool {
-        match self {
-            CheckRun::Unverified => true,
-            CheckRun::Ran(runs) => runs
-                .iter()
-                .filter(|run| run.failure().is_none())
-                .all(|run| run.command.never_fails().is_some()),
+    /// What work rests on that has passed it: on the commands that could have failed.
+    fn proof(&self) -> Proof {
+        let CheckRun::Ran(runs) = self else { return Proof::None };
+        let proves =
+            |run: &&CommandRun| run.failure().is_none() && run.command.never_fails().is_none();
+        let proving: Vec<&CommandRun> = runs.iter().filter(proves).collect();
+        match proving.as_slice() {
+            [] => Proof::None,
+            proving if proving.iter().all(|run| run.command.suite) => Proof::Suite,
+            _ => Proof::Check,
         }
+    }
+
+    /// Whether a check of the whole plan is what has failed.
+    pub fn fails_by_suite(&self) -> bool {
+        let CheckRun::Ran(runs) = self else { return false };
+        runs.last().is_some_and(|run| run.command.suite && run.failure().is_some())
     }
 
     /// What the commands printed; of several, each under its own line.
@@ -248,6 +258,48 @@ pub enum CommitRun {
     Cannot(Vec<String>),
 }
 
+/// What the tick of a task rests on. Shown and written as one word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Proof {
+    /// Nothing could be run that could have failed.
+    #[default]
+    None,
+    /// The checks of the whole plan, and none of its own.
+    Suite,
+    /// A check of its own.
+    Check,
+    /// A word of another version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Proof {
+    /// What a record says: older ones knew only whether there was any.
+    pub fn on_record(proof: Option<Proof>, unverified: bool) -> Proof {
+        match (proof, unverified) {
+            (Some(proof), _) => proof,
+            (None, true) => Proof::None,
+            (None, false) => Proof::Check,
+        }
+    }
+
+    /// What a person is to know about a tick that rests on it.
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Proof::None => Some("unverified"),
+            Proof::Suite => Some("by the suite alone"),
+            Proof::Check | Proof::Unknown => None,
+        }
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// The kind of a failure: the layer that refused, or what went wrong with the agent.
 /// The fifth layer only names files outside `Files`. Shown and written as one word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -304,8 +356,8 @@ pub struct Failure {
 pub struct Verdict {
     /// Empty: passed.
     pub failures: Vec<Failure>,
-    /// Whether nothing could be run to prove it.
-    pub unverified: bool,
+    /// What it rests on, if it passed.
+    pub proof: Proof,
     /// Files changed that the task does not name.
     pub outside: Vec<String>,
     /// Files changed that its check runs, or that were tests before.
@@ -315,7 +367,12 @@ pub struct Verdict {
 impl Verdict {
     /// What is said of an attempt that nobody has looked at.
     pub fn failed(failures: Vec<Failure>) -> Verdict {
-        Verdict { failures, unverified: true, outside: Vec::new(), proofs: Vec::new() }
+        Verdict { failures, proof: Proof::None, outside: Vec::new(), proofs: Vec::new() }
+    }
+
+    /// Whether nothing could be run to prove it.
+    pub fn unverified(&self) -> bool {
+        self.proof == Proof::None
     }
 
     /// Whether every layer passed.
@@ -348,7 +405,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
             .into_iter()
             .filter_map(|(class, failed)| failed.map(|message| Failure { class, message }))
             .collect(),
-        unverified: evidence.check.proves_nothing(),
+        proof: evidence.check.proof(),
         outside: outside(evidence.files, evidence.changed),
         proofs: evidence.proofs.to_vec(),
     }
@@ -384,11 +441,8 @@ fn negated(before: &str) -> bool {
 /// A text in lower case without its code and quotations, blanks folded.
 fn own_words(text: &str) -> String {
     let mut words = String::new();
-    let mut in_fence = false;
-    for line in line::lines(text.as_bytes()) {
-        if line.is_fence() {
-            in_fence = !in_fence;
-        } else if !in_fence && !line.trimmed().starts_with(b">") {
+    for line in line::outside_fences(text.as_bytes()) {
+        if !line.trimmed().starts_with(b">") {
             words.push_str(&unquoted(&line::readable(line.text)));
             words.push(' ');
         }

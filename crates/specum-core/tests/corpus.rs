@@ -85,6 +85,16 @@ fn journals() {
 }
 
 #[test]
+fn spec_documents() {
+    replay("spec_documents", properties::spec_documents::hold);
+}
+
+#[test]
+fn commands_that_read_only() {
+    replay("read_only", properties::read_only::hold);
+}
+
+#[test]
 fn streams() {
     for agent in ["claude", "codex", "gemini", "opencode", "command", "script"] {
         replay(&format!("stream_{agent}"), |bytes| properties::stream::hold(agent, bytes));

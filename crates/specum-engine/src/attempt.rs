@@ -7,14 +7,17 @@
 //! records and the writes, never while a check or git runs.
 
 mod abandon;
+mod by_hand;
 mod commit;
 mod digests;
 mod elsewhere;
 mod error;
+mod fault;
 mod judge;
 mod keep;
 mod open;
 mod review;
+mod suite;
 mod tree;
 mod worktree;
 
@@ -22,16 +25,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use specum_core::attempt::{Attempt, Ledger, LoopStanding};
-use specum_core::check;
+use specum_core::attempt::{Attempt, Judgement, Ledger, LoopStanding};
 use specum_core::digest::Digest;
+use specum_core::duration;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
 use specum_core::plan_record;
-use specum_core::settings;
 use specum_core::state::{self, State};
+use specum_core::suite::Suite;
 use specum_core::tasks::{TaskEdit, TaskFile};
 use specum_core::verify::CheckTime;
 
@@ -39,12 +42,14 @@ pub use self::abandon::Trial;
 use self::digests::Digests;
 pub use self::error::AttemptError;
 pub(crate) use self::judge::run_check;
-pub use self::judge::{By, Examination, Judgement};
+pub use self::judge::{By, Examination};
 pub use self::open::NextWork;
 pub(crate) use self::review::{checks_on_record, review};
 pub use self::review::{release_session, told, without_ticks};
+pub(crate) use self::suite::{counted_suite, waiting_for_it};
 pub use self::worktree::{Renewed, Worktree};
 use crate::git::Status;
+use crate::lint;
 use crate::owner;
 use crate::ports::{Repository, World};
 use crate::project::{Project, Spec};
@@ -71,6 +76,8 @@ pub struct Workspace {
     news: Mutex<Vec<String>>,
     /// How long a check may take.
     pub check_time: CheckTime,
+    /// The check of the whole plan that was typed for this run.
+    pub typed_suite: Suite,
     /// What is known of files that are not committed.
     digests: Digests,
     /// The plan in which no mistakes were found.
@@ -93,12 +100,12 @@ impl Workspace {
         let store = Store::of(&spec);
         if let Ok(git) = &git {
             let of_commits = [store.tasks_path(), store.progress_path()];
-            if let Some(file) = git.committed_loop(&store.loop_files(), &of_commits)? {
+            if let Some(file) = git.committed_loop(&store.loop_files()?, &of_commits)? {
                 return Err(AttemptError::CameAlong(file));
             }
         }
         let scope = Scope::all(if git.is_ok() { project.settings.max_parallel } else { 1 });
-        let others = project.specs().into_iter().map(|spec| spec.dir);
+        let others = project.specs()?.into_iter().map(|spec| spec.dir);
         let others = others.filter(|dir| *dir != spec.dir).collect();
         let (after_commit, news) = (Mutex::default(), Mutex::default());
         let check_time = CheckTime::new(time_set(project));
@@ -112,6 +119,7 @@ impl Workspace {
             hidden_plans: OnceLock::new(),
             news,
             check_time,
+            typed_suite: Suite::default(),
             digests: Digests::default(),
             found_fit: Mutex::default(),
         })
@@ -146,9 +154,11 @@ impl Workspace {
         if *found_fit == Some(file.digest()) || file.tasks.is_empty() {
             return Ok(());
         }
-        let mistake = check::check(file, &self.world().lookup(&self.spec.root))
-            .into_iter()
-            .find(|finding| finding.severity == check::Severity::Error);
+        let suite = match self.plan_record()?.has_begun() {
+            true => self.suite()?,
+            false => self.suite_now(file.text()),
+        };
+        let mistake = lint::mistake(self.world(), &self.spec.root, file, &suite);
         if let Some(found) = mistake {
             let mistake = format!("line {}: {}", found.line, found.message);
             return Err(AttemptError::Mistaken(mistake));
@@ -160,6 +170,16 @@ impl Workspace {
     /// Starts the loop, or starts it again with what it has learned. A state
     /// that cannot be read is rebuilt from the boxes.
     pub fn start(&self, start: Start) -> Result<View, AttemptError> {
+        self.begin(start, None)
+    }
+
+    /// The same for somebody who has seen who held the loop. Refused if another has
+    /// taken it since: of two who find its owner dead, the first gets it.
+    pub fn start_after(&self, start: Start, seen: &Holder) -> Result<View, AttemptError> {
+        self.begin(start, Some(seen))
+    }
+
+    fn begin(&self, start: Start, seen: Option<&Holder>) -> Result<View, AttemptError> {
         if let Ok(git) = &self.git {
             git.refuse_old()?;
             git.refuse_half_done()?;
@@ -184,6 +204,9 @@ impl Workspace {
         // no amnesty for what has failed.
         let state = self.known_state()?.unwrap_or_else(|| State::new(file.tasks.len()));
         self.refuse_beside_a_run(&state)?;
+        if let Some(seen) = seen {
+            self.refuse_if_taken_since(&state, &start, seen)?;
+        }
         // A loop that is new to us finds the plan as it is; what is ticked counts.
         let is_new = !self.plan_record()?.has_begun();
         let plan = if is_new { plan_record::beginning(&file) } else { Vec::new() };
@@ -196,6 +219,10 @@ impl Workspace {
             locked.begin_segment()?;
         }
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open, plan }, &step)?;
+        let suite = self.suite_now(file.text());
+        if is_new && !suite.is_empty() {
+            locked.record(Entry::SuiteChanged { suite, during: None })?;
+        }
         locked.begin_progress()?;
         Ok(locked.read()?)
     }
@@ -345,6 +372,22 @@ impl Workspace {
         }
     }
 
+    fn refuse_if_taken_since(
+        &self,
+        state: &State,
+        start: &Start,
+        seen: &Holder,
+    ) -> Result<(), AttemptError> {
+        let asker = start.owner.as_ref().map_or(Asker::Person, Owner::asker);
+        match owner::holder(&self.store, Some(state), asker) {
+            Holder::Other(other) if !seen.other().is_some_and(|seen| seen.is_same(&other)) => {
+                let (spec, by) = (self.spec.name.clone(), other.description());
+                Err(AttemptError::HeldByOther { spec, by })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Nobody opens an attempt beside a run: it would be worked twice.
     pub fn refuse_while_a_run_works(&self) -> Result<(), AttemptError> {
         let state = self.store.read_state().and_then(Result::ok);
@@ -406,6 +449,9 @@ fn running(state: &State, file: &TaskFile<'_>, ledger: &Ledger) -> Vec<Attempt> 
 /// time is refused by `specum run`, and passed over by whoever cannot refuse.
 fn time_set(project: &Project) -> Option<u64> {
     let typed = std::env::var("SPECUM_VERIFY_TIMEOUT").ok();
-    let typed = typed.and_then(|time| settings::duration(&time)).filter(|millis| *millis > 0);
+    let typed = typed.and_then(|time| duration::millis(&time)).filter(|millis| *millis > 0);
     typed.or(project.settings.run.verify_timeout)
 }
+
+#[cfg(test)]
+mod tests;

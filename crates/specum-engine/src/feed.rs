@@ -7,7 +7,7 @@
 //! journal that was replaced, and waits for a line that is not whole yet.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use specum_core::event::{Event, Numbering};
@@ -122,7 +122,7 @@ impl Feed {
         }
         // Looked for after the journal was opened: if it is a new one, the old one is
         // a segment by now.
-        let segments = self.store.segments().into_iter().filter(|(n, _)| *n > self.segment);
+        let segments = self.segments()?.into_iter().filter(|(n, _)| *n > self.segment);
         for (number, path) in segments.collect::<Vec<_>>() {
             let mut segment = self.store.world.disk.open_own(&path)?;
             let start = match self.journal.take() {
@@ -192,7 +192,7 @@ impl Feed {
         if seq >= self.from {
             return Ok(false);
         }
-        self.segment = self.store.segments().last().map_or(0, |(number, _)| *number);
+        self.segment = self.segments()?.last().map_or(0, |(number, _)| *number);
         self.numbering = Numbering::after(seq);
         self.last_at = last.at;
         self.journal = Some(Place {
@@ -203,13 +203,18 @@ impl Feed {
         Ok(true)
     }
 
+    /// The journals of earlier loops, by number.
+    fn segments(&self) -> io::Result<Vec<(u64, PathBuf)>> {
+        self.store.segments().map_err(io::Error::other)
+    }
+
     /// The numbers of what stands in front of the journal.
     fn base(&mut self) -> io::Result<Numbering> {
         if let Some(base) = self.base {
             return Ok(base);
         }
         let mut base = Numbering::default();
-        for (_, path) in self.store.segments().into_iter().filter(|(n, _)| *n <= self.segment) {
+        for (_, path) in self.segments()?.into_iter().filter(|(n, _)| *n <= self.segment) {
             let text = self.store.world.disk.read(&path, MAX_JOURNAL)?;
             journal::parse(&text).iter().for_each(|record| {
                 base.number(record);

@@ -165,8 +165,31 @@ fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
 /// Deletes what writers in a folder have left that were killed before their
 /// rename. Only for whoever knows that nobody writes there now.
 pub fn remove_temporaries(dir: &Path) -> Result<(), FileError> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = entries(dir)?.into_iter();
     entries.filter(|path| is_temporary(path)).try_for_each(|path| remove(&path))
+}
+
+/// What is in a folder; nothing if there is no such folder. One that cannot be read
+/// may hold anything, so it is not an empty one.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let listed = fs::read_dir(folder);
+    let listed = listed.and_then(|all| all.map(|entry| Ok(entry?.path())).collect());
+    of_folder(folder, listed)
+}
+
+/// What is in a folder that was listed.
+pub(crate) fn of_folder(
+    folder: &Path,
+    listed: io::Result<Vec<PathBuf>>,
+) -> Result<Vec<PathBuf>, FileError> {
+    match listed {
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(Vec::new())
+        }
+        listed => listed.map_err(|error| FileError::new("list", folder, error)),
+    }
 }
 
 /// Whether a file is one that is not renamed yet.

@@ -5,6 +5,7 @@
 //! and leaves everything else staged or changed as it was.
 
 mod able;
+mod branch;
 mod busy;
 mod commit;
 mod forward;
@@ -12,6 +13,7 @@ mod known;
 mod path;
 mod port;
 mod programs;
+mod show;
 mod submodule;
 #[cfg(test)]
 mod tests;
@@ -34,6 +36,7 @@ use self::known::Known;
 pub(crate) use self::path::{file as path_of, shown};
 pub use self::port::LocalRepositories;
 pub use self::programs::Programs;
+pub use self::show::ChangedFile;
 pub use self::work::{Merge, Worktree};
 use crate::files::{self, FileError};
 use crate::os;
@@ -51,11 +54,15 @@ const BOUNDS: Bounds = Bounds {
 /// everything: it takes a millisecond.
 const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 
+/// What lets git take the lines of both sides where they meet in a progress file.
+const NOTES_ARE_MERGED: &str = ".progress.md merge=union";
+
 /// specum's own files, which never enter a commit nor `git status`.
-const OWN_FILES: [&str; 13] = [
+const OWN_FILES: [&str; 14] = [
     ".current-spec",
     ".ralph-state.json",
     ".ralph-hook.json",
+    ".ralph-hook.lock",
     ".ralph-journal.jsonl",
     ".ralph-journal-*.jsonl",
     ".ralph.lock",
@@ -172,6 +179,29 @@ pub fn is_own_file(path: &str) -> bool {
             path == plain || path.ends_with(&format!("/{plain}"))
         }
     })
+}
+
+/// Adds those of the lines to a file of git's that it does not have.
+fn add_missing_lines(path: &Path, lines: &[&str]) -> Result<(), GitError> {
+    let before = files::read_if_there(path, 1024 * 1024)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&before).into_owned();
+    let is_missing = |line: &&&str| !text.lines().any(|there| there == **line);
+    let missing: Vec<&&str> = lines.iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if let Some(info) = path.parent() {
+        std::fs::create_dir_all(info).map_err(|error| FileError::new("create", info, error))?;
+    }
+    let mut after = before;
+    if !after.is_empty() && !after.ends_with(b"\n") {
+        after.push(b'\n');
+    }
+    for line in missing {
+        after.extend_from_slice(line.as_bytes());
+        after.push(b'\n');
+    }
+    Ok(files::write(path, &after)?)
 }
 
 /// Why some of these paths cannot be committed, in words for whoever can do
@@ -341,7 +371,7 @@ impl Git {
 
     /// The commits from the first to HEAD, a line each.
     pub fn history(&self) -> Result<String, GitError> {
-        self.read(&["log", "--reverse", "--format=%h %s"])
+        self.read(&["log", "--format=%h %s"])
     }
 
     /// The id of the commit at HEAD; `None` before the first one.
@@ -494,28 +524,12 @@ impl Git {
         Ok(self.root.join(os::text(line_of(&path))))
     }
 
-    /// Lets the repository overlook specum's own files.
+    /// Lets the repository overlook specum's own files, and keep both sides where two
+    /// have written notes: otherwise no commit of a task could be reverted by itself.
     pub fn exclude_own_files(&self) -> Result<(), GitError> {
-        let path = self.exclude_file()?;
-        let before = files::read_if_there(&path, 1024 * 1024)?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&before).into_owned();
-        let missing: Vec<&str> =
-            OWN_FILES.into_iter().filter(|name| !text.lines().any(|line| line == *name)).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        if let Some(info) = path.parent() {
-            std::fs::create_dir_all(info).map_err(|error| FileError::new("create", info, error))?;
-        }
-        let mut after = before;
-        if !after.is_empty() && !after.ends_with(b"\n") {
-            after.push(b'\n');
-        }
-        for name in missing {
-            after.extend_from_slice(name.as_bytes());
-            after.push(b'\n');
-        }
-        Ok(files::write(&path, &after)?)
+        let exclude = self.exclude_file()?;
+        add_missing_lines(&exclude, &OWN_FILES)?;
+        add_missing_lines(&exclude.with_file_name("attributes"), &[NOTES_ARE_MERGED])
     }
 
     /// What of the files of a loop is part of the repository. Which of the `others`

@@ -8,6 +8,7 @@
 //! - [`process`] is the only module that starts other programs, [`git`] the
 //!   only one that starts `git`;
 //! - [`owner`] says who holds a spec, [`person`] whether a command is a person's;
+//! - [`documents`] reads the documents around a plan, and looks up what their gate asks;
 //! - [`attempt`] opens an attempt at a task and judges its result;
 //! - [`runner`] works a spec unattended;
 //! - [`ops`] does what can be asked for and gives typed answers;
@@ -15,7 +16,8 @@
 //!   to the command that needs it;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
 //! - [`feed`] gives what happens to a spec, in its order, to whoever reads it;
-//! - [`logs`] keeps what agents print.
+//! - [`logs`] keeps what agents print;
+//! - [`terminal`] keeps keys from a view that is drawn on a terminal.
 //!
 //! All of it reaches the world through [`ports`], which the simulation replaces; behind
 //! them `os` alone knows the operating system, [`clock`] the time of day.
@@ -24,9 +26,11 @@ pub mod attempt;
 pub mod claude_config;
 pub mod clock;
 pub mod codex_config;
+pub mod documents;
 pub mod feed;
 pub mod files;
 pub mod git;
+mod lint;
 pub mod logs;
 #[cfg(any(test, feature = "test-support"))]
 pub mod memory;
@@ -40,6 +44,7 @@ pub mod ralph_loop;
 pub mod runner;
 pub mod session;
 pub mod store;
+pub mod terminal;
 
 mod failpoint;
 mod names;

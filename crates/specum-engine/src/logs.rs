@@ -56,6 +56,22 @@ fn new_in(disk: &dyn Disk, dir: &Path, task: &str, attempt: u64) -> io::Result<P
     }
 }
 
+/// Begins a file for what a run in the background prints: `run.log`, `run.2.log`, … Its
+/// name is that of no log of an agent.
+pub(crate) fn run_output(spec: &Spec) -> io::Result<PathBuf> {
+    let none = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_STATE_HOME nor HOME is set");
+    let dir = log_dir(spec).ok_or_else(none)?;
+    let mut number = 1;
+    loop {
+        let name = if number == 1 { "run.log".to_owned() } else { format!("run.{number}.log") };
+        let path = dir.join(name);
+        if spec.world.disk.create_private(&path)? {
+            return Ok(path);
+        }
+        number += 1;
+    }
+}
+
 /// The log of the last start of an attempt.
 pub fn newest_log(spec: &Spec, task: &str, attempt: u64) -> Option<PathBuf> {
     newest_in(&*spec.world.disk, &log_dir(spec)?, task, attempt)

@@ -36,6 +36,11 @@ pub(crate) fn kept_references(spec: &Spec) -> String {
     format!("refs/specum/{}/kept/", part(&spec.name))
 }
 
+/// The branch that a run works on which is to have one of its own.
+pub(crate) fn branch_of(spec: &str) -> String {
+    format!("specum/{}", part(spec))
+}
+
 /// A piece of a reference's name, of which git forbids much.
 pub(crate) fn part(text: &str) -> String {
     let plain = logs::plain(text).replace("..", "__");

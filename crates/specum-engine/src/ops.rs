@@ -4,22 +4,30 @@
 //! [`crate::store`] and [`crate::project`], and returns a typed answer or an
 //! [`OpError`]. It prints nothing: the text of a verb, its `--json` and the output of
 //! a hook are made from the answer. The JSON of an answer is its `Serialize`, its
-//! schema its `JsonSchema`; field names are camelCase, and a spec is `name`, a task
-//! `task` or, in a list of tasks, `id`. What is worth knowing and no failure goes to
+//! schema its `JsonSchema`; field names are camelCase, a spec is `spec`, a task `task` or,
+//! in a list of tasks, `id`, and `tasks` is such a list. What is worth knowing and no failure goes to
 //! the [`Caller`].
 
 mod advice;
 mod caller;
 mod check;
 mod control;
+mod detach;
+mod diff;
 mod doctor;
+mod documents;
 mod error;
 mod finish;
+mod index;
 mod list;
 mod log;
 mod next;
 mod start;
 mod status;
+mod steer;
+mod tasks;
+mod trace;
+mod undo;
 mod word;
 
 use schemars::JsonSchema;
@@ -29,18 +37,28 @@ pub use self::advice::{Advice, Step};
 pub use self::caller::Caller;
 pub use self::caller::{noted_spec, settings_problems};
 pub use self::check::{
-    Check, CheckCommand, DryRun, DryTask, DryUnit, PlanFinding, Severity, TaskCheck, UnitKind,
-    check, dry_run,
+    Check, CheckCommand, CheckRequest, DryRun, DryTask, DryUnit, FirstCheck, PlanFinding, Severity,
+    TaskCheck, UnitKind, check, dry_run,
 };
-pub use self::control::{Cancel, Pause, Resume, cancel, pause, resume};
+pub use self::control::{Cancel, Pause, PausedBy, Resume, cancel, pause, resume};
+pub use self::detach::{Detached, detach};
+pub use self::diff::{Changes, Diff, FileChange, diff};
 pub use self::doctor::{Doctor, Finding, Grade, Repair, doctor};
+pub use self::documents::RedScope;
 pub use self::error::{ErrorKind, OpError};
-pub use self::finish::{Finish, RecordedResult, Verdict, fail, finish};
-pub use self::list::{SpecRow, Switch, list, switch};
-pub use self::log::{Log, log, summary};
+pub use self::finish::{Finish, RecordedResult, Verdict, fail, finish, finish_by_hand};
+pub use self::index::{Index, IndexCommand, index};
+pub use self::list::{SpecList, SpecRow, Switch, activate, list, switch};
+pub use self::log::{AgentLog, Log, log, summary};
 pub use self::next::{DueTask, DueWork, Wait, completion, next, open};
 pub use self::start::{Implement, StartRequest, start};
-pub use self::status::{KeptWork, Status, StatusDriver, StatusTask, status};
+pub use self::status::{KeptWork, Status, StatusDriver, status};
+pub use self::steer::{
+    About, Approve, Note, Retry, Skip, approve, note, retry, skip, unskip, withdraw_note,
+};
+pub use self::tasks::{StatusTask, TaskState, Work};
+pub use self::trace::{StalePart, Trace, TracedRequirement, TracedTask, trace};
+pub use self::undo::{Undo, undo};
 pub use self::word::{Accept, AcceptedChange, Tick, accept, tick};
 use crate::ralph_loop::LoopFileFate;
 
@@ -50,6 +68,22 @@ use crate::ralph_loop::LoopFileFate;
 pub enum NewState {
     /// The loop waits for `specum resume`.
     Paused,
+    /// The loop will wait for `specum resume` once something is over.
+    PauseAsked,
+    /// The loop may work on the phase.
+    Approved,
+    /// It stands in the brief of further attempts.
+    Noted,
+    /// It stands there no longer.
+    Withdrawn,
+    /// The task is passed over.
+    Skipped,
+    /// The task is worked on after all.
+    Unskipped,
+    /// The task is worked on once more.
+    Retried,
+    /// The task's work is taken out again.
+    Undone,
     /// The loop goes on.
     Resumed,
     /// The box is ticked.

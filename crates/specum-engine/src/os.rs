@@ -13,6 +13,8 @@ mod fallback;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(unix)]
+mod terminal;
+#[cfg(unix)]
 mod unix;
 #[cfg(not(unix))]
 mod windows;
@@ -21,6 +23,8 @@ mod windows;
 pub(crate) use self::fallback::*;
 #[cfg(target_os = "linux")]
 pub(crate) use self::linux::*;
+#[cfg(unix)]
+pub(crate) use self::terminal::*;
 #[cfg(unix)]
 pub(crate) use self::unix::*;
 #[cfg(not(unix))]

@@ -11,6 +11,7 @@
 use std::io::{self, IsTerminal};
 
 use specum_core::agent::SESSION_MARKS;
+use specum_core::journal::{Source, Via};
 use thiserror::Error;
 
 use crate::ports::World;
@@ -50,14 +51,30 @@ impl NotAPerson {
     }
 }
 
-/// Refuses a verb that does not come from a person.
-pub fn require(world: &World, verb: &'static str, typed: Door) -> Result<(), NotAPerson> {
-    let by_command = typed == Door::InSession;
-    if !is_below_a_run() && (by_command || by_message(world, verb) || at_a_terminal()) {
-        Ok(())
-    } else {
-        Err(NotAPerson::to_say(verb))
+/// Refuses a verb that does not come from a person; else tells how it came.
+pub fn require(world: &World, verb: &'static str, typed: Door) -> Result<Source, NotAPerson> {
+    let way = proof(world, verb, typed).ok_or_else(|| NotAPerson::to_say(verb))?;
+    Ok(Source::person(way))
+}
+
+/// Who says a verb that anybody may say.
+pub fn who(world: &World, verb: &str, typed: Door) -> Source {
+    match proof(world, verb, typed) {
+        Some(way) => Source::person(way),
+        None if is_an_agents_shell() => Source::agent(),
+        None => Source::default(),
     }
+}
+
+/// The way that proves a person's word, if one does.
+fn proof(world: &World, verb: &str, typed: Door) -> Option<Via> {
+    if is_below_a_run() {
+        return None;
+    }
+    let by_command = (typed == Door::InSession).then_some(Via::Command);
+    let by_message = || by_message(world, verb).then_some(Via::Prompt);
+    let at_a_terminal = || at_a_terminal().then_some(Via::Terminal);
+    by_command.or_else(by_message).or_else(at_a_terminal)
 }
 
 /// Whether an agent of a run has started this process, or the session around it.
@@ -75,7 +92,7 @@ fn by_message(world: &World, verb: &str) -> bool {
 }
 
 /// Whether both sides are a terminal, and neither a host's nor a run's.
-fn at_a_terminal() -> bool {
+pub fn at_a_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_an_agents_shell()
 }
 

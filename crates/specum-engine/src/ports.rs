@@ -20,8 +20,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use specum_core::agent::Call;
+use specum_core::notice::Message;
 use specum_core::owner::{PidSpace, Process};
-use specum_core::tasks::{Command, Program};
+use specum_core::tasks::{Command, Program, Shell};
 
 pub use self::disk::{Disk, FileInfo, FileKind, FileTail, Lock, NewContent, OpenFile};
 pub use self::repository::{Listener, Repositories, Repository};
@@ -78,6 +79,51 @@ impl World {
     }
 }
 
+/// What a shell says of commands, by their text and whether it is bash.
+type KnownCommands = HashMap<(Vec<u8>, bool), Option<String>>;
+
+/// How many commands one look at a plan gives to a shell: it takes a millisecond each.
+const MOST_READ: usize = 500;
+
+impl World {
+    /// Tells why a shell cannot read a command, if it cannot. Each is asked about once.
+    pub fn syntax(&self) -> impl Fn(&Command) -> Option<String> {
+        let known: RefCell<KnownCommands> = RefCell::default();
+        move |command| {
+            // A plain word means itself to every shell.
+            let is_plain =
+                |byte: &u8| byte.is_ascii_alphanumeric() || b" ._-/=:,@%+".contains(byte);
+            let first = command.text.split(|&byte| byte == b' ').next().unwrap_or_default();
+            if command.text.iter().all(is_plain) && !RESERVED.contains(&first) {
+                return None;
+            }
+            let mut known = known.borrow_mut();
+            let key = (command.text.clone(), command.shell == Shell::BashBlock);
+            if known.len() >= MOST_READ && !known.contains_key(&key) {
+                return None;
+            }
+            known.entry(key).or_insert_with(|| self.launcher.syntax(command)).clone()
+        }
+    }
+}
+
+/// Words that begin something which other words end.
+const RESERVED: [&[u8]; 13] = [
+    b"if",
+    b"then",
+    b"else",
+    b"elif",
+    b"fi",
+    b"for",
+    b"while",
+    b"until",
+    b"do",
+    b"done",
+    b"case",
+    b"esac",
+    b"function",
+];
+
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("World")
@@ -117,8 +163,12 @@ pub trait Launcher: Send + Sync {
     fn find(&self, root: &Path, name: &str) -> Program;
     /// Runs a command of a check at `dir`, for at most `time`.
     fn check(&self, command: &Command, dir: &Path, time: Duration) -> Run;
+    /// Why a shell cannot read a command, if it cannot. Nothing of it is run.
+    fn syntax(&self, command: &Command) -> Option<String>;
     /// Runs the shell command that prepares a worktree for `project`.
     fn set_up(&self, command: &str, worktree: &Path, project: &Path) -> Run;
+    /// Runs the shell command that a person wants to hear of something by.
+    fn notify(&self, command: &str, project: &Path, message: &Message) -> Run;
     /// Runs an agent at `root` to its end. What it prints is kept in `log`, and the
     /// lines of its standard output are given to `read`. Asked to end by its `handle`,
     /// it ends at once.

@@ -6,6 +6,7 @@
 //! when its time is up, the whole group is ended; what it printed is kept within
 //! bounds, and a pipe that some descendant holds open is not waited for.
 
+mod detached;
 mod launcher;
 mod log;
 mod stream;
@@ -15,7 +16,7 @@ mod workers;
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -27,6 +28,7 @@ use specum_core::verify::ProcessEnd;
 use crate::files::FileError;
 use crate::os;
 
+pub use self::detached::{leave_session, start_detached};
 pub use self::launcher::LocalLauncher;
 pub use self::log::Log;
 pub use self::stream::{Chunk, Handle, Replay, StreamEnd, replay, stream};
@@ -137,14 +139,37 @@ fn program(root: &Path, name: &str) -> Program {
 /// Runs a command of a check at `dir`, for at most `time`: byte for byte, by the
 /// shell that it asks for.
 pub fn check(command: &CheckCommand, dir: &Path, time: Duration) -> Run {
-    let (shell, option) = match command.shell {
-        Shell::Sh => ("sh", None),
-        Shell::ShBlock => ("sh", Some("-e")),
-        Shell::BashBlock => ("bash", Some("-e")),
+    let option = match command.shell {
+        Shell::Sh => None,
+        Shell::ShBlock | Shell::BashBlock => Some("-e"),
     };
-    let mut shell = Command::new(shell);
+    let mut shell = shell_of(command);
     shell.args(option).arg("-c").arg(os::text(&command.text)).current_dir(dir);
     run(shell, &[], others(time))
+}
+
+fn shell_of(command: &CheckCommand) -> Command {
+    Command::new(match command.shell {
+        Shell::Sh | Shell::ShBlock => "sh",
+        Shell::BashBlock => "bash",
+    })
+}
+
+/// How long a shell may take to read a command.
+const READING: Duration = Duration::from_secs(5);
+
+/// Why a shell cannot read a command, in its own words. Nothing of it is run.
+pub fn syntax(command: &CheckCommand) -> Option<String> {
+    let mut shell = shell_of(command);
+    shell.args(["-n", "-c"]).arg(os::text(&command.text));
+    let run = run(shell, &[], others(READING));
+    // A shell that is not there, or does not end, says nothing about the command.
+    let ProcessEnd::Code(1 | 2) = run.ended else { return None };
+    let said = String::from_utf8_lossy(&run.output).into_owned();
+    let said = said.lines().find(|line| line.to_ascii_lowercase().contains("syntax error"))?;
+    let at = said.to_ascii_lowercase().find("syntax error").unwrap_or_default();
+    let why = said[at..].split_once(": ").map_or(&said[at..], |(_, why)| why);
+    Some(why.trim().to_owned())
 }
 
 /// Runs a shell command at `dir`, for at most `time`, with something in its
@@ -380,6 +405,14 @@ pub fn ancestors() -> Vec<Process> {
 
 fn start_of(pid: u32) -> Option<String> {
     os::stat(pid).map(|stat| stat.started)
+}
+
+/// Becomes another program, which has our input, our output and the terminal from then
+/// on; where the system cannot do that, runs it to its end. Whatever the program is
+/// interrupted with is its own affair.
+pub fn hand_over(mut command: Command) -> std::io::Result<ExitStatus> {
+    let error = os::turn_into(&mut command);
+    if error.kind() == std::io::ErrorKind::Unsupported { command.status() } else { Err(error) }
 }
 
 #[cfg(all(test, unix))]

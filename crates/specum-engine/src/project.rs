@@ -10,12 +10,13 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use specum_core::nearest;
-use specum_core::settings::{self, Inherited, Problem, Settings};
+use specum_core::settings::{self, Inherited, Place, Problem, Settings};
 use thiserror::Error;
 
+use crate::files::FileError;
 use crate::ports::{Disk, World};
 
-/// Where the settings stand, below the project.
+/// Where a person's settings stand, below the project.
 pub const SETTINGS_FILE: &str = ".claude/ralph-specum.local.md";
 /// Where the name of the active spec stands, below the first specs directory.
 pub const CURRENT_SPEC_FILE: &str = ".current-spec";
@@ -40,8 +41,8 @@ pub struct Project {
     pub root: PathBuf,
     /// What the user has set.
     pub settings: Settings,
-    /// What is wrong with the settings file.
-    pub problems: Vec<Problem>,
+    /// What is wrong with the settings, and in which file.
+    pub problems: Vec<(&'static str, Problem)>,
     /// Keys in it that come from the smart-ralph plugin.
     pub inherited: Vec<Inherited>,
     /// Specs directories that were left out, and why.
@@ -113,6 +114,9 @@ pub enum SpecError {
         /// Where they are.
         paths: Vec<String>,
     },
+    /// What specs there are cannot be told.
+    #[error(transparent)]
+    Unread(#[from] FileError),
     /// No spec has this name.
     #[error("there is no spec `{name}`; {}", .near.as_ref().map_or("`specum list` shows all".into(), |near| format!("did you mean `{near}`?")))]
     NotFound {
@@ -143,6 +147,7 @@ impl Project {
             |dir: &Path| home.and_then(|home| disk.real_path(home).ok()).as_deref() == Some(dir);
         for dir in start.ancestors() {
             if disk.is_file(&dir.join(SETTINGS_FILE))
+                || disk.is_file(&dir.join(Place::Team.file()))
                 || disk.is_folder(&dir.join(DEFAULT_SPECS_DIR))
                 || OTHER_SPECS_DIRS.iter().any(|specs| disk.is_folder(&dir.join(specs)))
             {
@@ -168,24 +173,7 @@ impl Project {
     /// The project whose root is known.
     pub fn at(world: &World, root: PathBuf) -> Project {
         let disk = &*world.disk;
-        let mut inherited = Vec::new();
-        let (settings, problems) = match disk.read(&root.join(SETTINGS_FILE), MAX_SMALL_FILE) {
-            Ok(text) => {
-                inherited = settings::inherited(&text);
-                settings::parse(&text)
-            }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                Default::default()
-            }
-            // It may say `enabled: false`, so the hooks keep still.
-            Err(error) => {
-                let message = format!("cannot be read: {error}");
-                let settings = Settings { enabled: false, ..Settings::default() };
-                (settings, vec![Problem { line: 1, message }])
-            }
-        };
+        let SettingsRead { settings, problems, inherited } = read_settings(disk, &root);
         let mut warnings = Vec::new();
         let mut specs_dirs = Vec::new();
         for entry in &settings.specs_dirs {
@@ -205,10 +193,10 @@ impl Project {
                 }
                 other => specs_dirs.push(other.unwrap_or(default)),
             }
-            let others = OTHER_SPECS_DIRS.iter().filter_map(|specs| {
-                inside(disk, &root, &root.join(specs)).ok().filter(|dir| disk.is_folder(dir))
-            });
-            specs_dirs.extend(others);
+            // Most projects have none of them, which one look at each tells.
+            let others = OTHER_SPECS_DIRS.iter().map(|specs| root.join(specs));
+            let others = others.filter(|dir| disk.is_folder(dir));
+            specs_dirs.extend(others.filter_map(|dir| inside(disk, &root, &dir).ok()));
             // The first one holds the marker, and nobody asked for a folder `specs`.
             if specs_dirs.len() > 1 && !disk.exists(&specs_dirs[0]) {
                 specs_dirs.remove(0);
@@ -218,6 +206,16 @@ impl Project {
         Project { root, settings, problems, inherited, warnings, specs_dirs, world }
     }
 
+    /// The folders of other tools that are looked into, as a person would type them, and
+    /// whose they are.
+    pub fn folders_of_other_tools(&self) -> Vec<(&'static str, &'static str)> {
+        let tools = ["Kiro, cc-sdd", "OpenSpec", "Agent OS", "Agent OS", "spec-workflow"];
+        let is_looked_into = |(folder, _): &(&str, &str)| {
+            self.specs_dirs.iter().any(|dir| *dir == self.root.join(folder))
+        };
+        OTHER_SPECS_DIRS.into_iter().zip(tools).filter(is_looked_into).collect()
+    }
+
     /// Where the marker of the active spec stands.
     pub fn current_spec_file(&self) -> PathBuf {
         self.specs_dirs[0].join(CURRENT_SPEC_FILE)
@@ -225,13 +223,13 @@ impl Project {
 
     /// All specs, in the order of the specs directories and of their names.
     /// Folders that begin with `.` or `_` are none.
-    pub fn specs(&self) -> Vec<Spec> {
+    pub fn specs(&self) -> Result<Vec<Spec>, FileError> {
         let mut specs = Vec::new();
         for dir in &self.specs_dirs {
             let is_hidden = |path: &Path| {
                 path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['.', '_']))
             };
-            let entries = self.world.disk.entries(dir).into_iter();
+            let entries = self.world.disk.entries(dir)?.into_iter();
             // What has no plan in another tool's folder may be anything, such as
             // OpenSpec's archive.
             let is_other = OTHER_SPECS_DIRS.iter().any(|specs| *dir == self.root.join(specs));
@@ -244,7 +242,7 @@ impl Project {
             found.sort_by(|a, b| a.name.cmp(&b.name));
             specs.append(&mut found);
         }
-        specs
+        Ok(specs)
     }
 
     /// The spec a person names: by its bare name, or by a path that lies in
@@ -269,7 +267,7 @@ impl Project {
             (1, _) => Ok(found.remove(0)),
             (0, Some(why)) => Err(SpecError::Refused { what: named.to_owned(), why }),
             (0, None) => {
-                let specs = self.specs();
+                let specs = self.specs()?;
                 let near = nearest(named, specs.iter().map(|spec| spec.name.as_str()));
                 Err(SpecError::NotFound { name: named.to_owned(), near: near.map(str::to_owned) })
             }
@@ -319,6 +317,7 @@ impl Project {
         match name.map(|name| self.spec(name)) {
             None | Some(Err(SpecError::NotFound { .. })) => Ok(None),
             Some(Ok(spec)) => Ok(Some(Active { spec, passed_over: Vec::new() })),
+            Some(Err(error @ SpecError::Unread(_))) => Err(error),
             Some(Err(SpecError::Refused { what, why })) => {
                 Err(refused(format!("it names `{what}`, which {why}")))
             }
@@ -388,6 +387,46 @@ impl Project {
     }
 }
 
+/// What a settings file says.
+#[derive(Default)]
+struct SettingsRead {
+    settings: Settings,
+    problems: Vec<(&'static str, Problem)>,
+    inherited: Vec<Inherited>,
+}
+
+/// The settings of the team, and a person's over them.
+fn read_settings(disk: &dyn Disk, root: &Path) -> SettingsRead {
+    let mut read = SettingsRead::default();
+    for place in [Place::Team, Place::Person] {
+        let found = match disk.read(&root.join(place.file()), MAX_SMALL_FILE) {
+            Ok(text) => {
+                if place == Place::Person {
+                    read.inherited = settings::inherited(&text);
+                }
+                settings::read(place, &text, &mut read.settings)
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Vec::new()
+            }
+            // It may say `enabled: false`, so the hooks keep still.
+            Err(error) => {
+                read.settings.enabled = false;
+                vec![Problem { line: 1, message: format!("cannot be read: {error}") }]
+            }
+        };
+        read.problems.extend(found.into_iter().map(|problem| (place.file(), problem)));
+    }
+    read
+}
+
+/// The settings of a project as they stand at this moment, mistakes left out.
+pub fn settings_at(world: &World, root: &Path) -> Settings {
+    read_settings(&*world.disk, root).settings
+}
+
 /// One plain component: no separator, no `.` or `..`.
 fn is_bare_name(name: &str) -> bool {
     let mut components = Path::new(name).components();
@@ -396,6 +435,7 @@ fn is_bare_name(name: &str) -> bool {
 
 /// The canonical form of a path, if it lies in the project.
 fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Result<PathBuf, String> {
-    let real = disk.real_path(path).map_err(|error| format!("cannot be reached: {error}"))?;
+    let real = disk.real_path_below(root, path);
+    let real = real.map_err(|error| format!("cannot be reached: {error}"))?;
     if real.starts_with(root) { Ok(real) } else { Err("leads out of the project".into()) }
 }

@@ -5,7 +5,6 @@
 //! is gone. So the loop is that file: whoever writes it starts the loop, and
 //! whoever deletes it ends it. A file that somebody else wrote is theirs.
 
-use std::fs;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use specum_core::prompt::{self, SpecName};
 use thiserror::Error;
 
 use crate::claude_config;
-use crate::files::FileError;
+use crate::files::{self, FileError};
 use crate::project::Spec;
 
 /// Where the plugin looks for its loop, below the project.
@@ -185,10 +184,8 @@ fn is_installed(config: &Path) -> bool {
         return true;
     }
     let plugins = config.join("plugins");
-    let below = |dir: &str| {
-        let entries = fs::read_dir(plugins.join(dir)).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path())
-    };
+    // What cannot be read cannot be started either.
+    let below = |dir: &str| files::entries(&plugins.join(dir)).unwrap_or_default().into_iter();
     PLUGIN_NAMES.iter().any(|name| {
         plugins.join(name).join(".claude-plugin/plugin.json").is_file()
             || below("cache").any(|market| market.join(name).is_dir())

@@ -10,6 +10,7 @@
 //! `recover` ends survivors, keeps what they left under a reference, and clears
 //! it away.
 
+mod beginning;
 mod crew;
 mod driver;
 mod foreman;
@@ -17,9 +18,11 @@ mod integrate;
 mod isolate;
 mod leavings;
 mod limits;
+mod notices;
 mod pulse;
 mod recover;
 mod retain;
+mod stay;
 #[cfg(feature = "test-support")]
 mod stepwise;
 mod worker;
@@ -38,12 +41,14 @@ use specum_core::event::{Outcome, RunId};
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner, Process};
+use specum_core::settings::Branch;
 use specum_core::tasks::TaskKey;
 use thiserror::Error;
 
 use self::crew::{Crew, Stop};
 use self::pulse::Pulse;
 pub use self::recover::{Leftovers, leftovers};
+pub use self::stay::{stay, tell_stay, waits_for_a_person};
 #[cfg(feature = "test-support")]
 pub use self::stepwise::{SteppedRun, SteppedStart, run_stepwise};
 use crate::attempt::{AttemptError, Workspace};
@@ -81,7 +86,13 @@ pub struct Options {
     pub accept_git_changes: bool,
     /// How many days what has grown old is kept.
     pub keep_days: Option<u64>,
+    /// The branch that is worked on.
+    pub branch: Branch,
+    /// How a person hears of it who is not looking.
+    pub notify: Option<Notify>,
 }
+
+pub use self::notices::Notify;
 
 /// Why a run could not begin or go on.
 #[derive(Debug, Error)]
@@ -125,8 +136,8 @@ pub enum RunError {
     },
     /// An attempt has ended of which the journal knows nothing, again.
     #[error(
-        "the journal knows nothing of the attempt at task {0} that has just ended, twice in a row: \
-         something deletes .ralph-journal.jsonl, or what is in it"
+        "the journal knows nothing of the attempt at task {0} that has just ended, for the second \
+         time: something deletes .ralph-journal.jsonl, or what is in it"
     )]
     Forgotten(String),
     /// An attempt has changed what git starts, and nobody has accepted it.
@@ -252,18 +263,15 @@ fn run_by(
     let world = workspace.world();
     let began = world.clock.elapsed();
     world.launcher.begin_run(&workspace.spec.dir);
-    let _holding = acquire(workspace, options)?;
-    let worked = work(workspace, options, listener, |crew, budget| {
+    let holding = acquire(workspace, options)?;
+    let worked = work(workspace, options, &holding.news, listener, |crew, budget| {
         drive(crew, Beginning { at: began, budget })
     });
     let worked = worked.unwrap_or_else(|error| RunResult { outcome: Err(error), uncharged: 0 });
     // Whatever happened: what was under way is put away, and others may work.
     let put_away = waits_for_git(workspace, options).and_then(|waits| match waits {
         // Not a call of git before a person has looked: it may start something.
-        Some(_) => {
-            recover::end_survivors(workspace);
-            Ok(())
-        }
+        Some(_) => recover::end_survivors(workspace),
         None => recover::recover(workspace, None),
     });
     // What cannot be recorded now cannot be told either: the release fails as well.
@@ -274,6 +282,7 @@ fn run_by(
         .and_then(|outcome| put_away.map(|()| outcome))
         .and_then(|outcome| Ok(warned.map(|()| outcome)?));
     let told = outcome.as_ref().map_or_else(failed, Outcome::clone);
+    notices::tell_end(workspace, options, &told);
     let released = release(workspace, told, worked.uncharged, began);
     outcome.and_then(|outcome| released.map(|()| outcome))
 }
@@ -292,12 +301,14 @@ struct Beginning {
 
 /// What keeps others away as long as a run works.
 struct Holding {
+    /// What a person should know before the first task.
+    news: Vec<String>,
     _pulse: Pulse,
     _alone: Option<AloneInTree>,
 }
 
 /// The lock of a tree, and what git may know of it.
-struct AloneInTree {
+pub(crate) struct AloneInTree {
     git: Arc<dyn Repository>,
     _lock: Box<dyn Lock>,
 }
@@ -313,9 +324,8 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
     workspace.bring_back()?;
     let state = workspace.store.read_state().and_then(Result::ok);
     let me = workspace.world().launcher.me();
-    if let Holder::Other(owner) =
-        owner::holder(&workspace.store, state.as_ref(), Asker::Runner(&me))
-    {
+    let holder = owner::holder(&workspace.store, state.as_ref(), Asker::Runner(&me));
+    if let Holder::Other(owner) = &holder {
         let by = owner.description();
         let spec = workspace.spec.name.clone();
         match owner {
@@ -337,8 +347,13 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
         // No agent can fix that, and each would use up its attempts.
         git.refuse_without_identity()?;
     }
+    let is_first = beginning::is_first_run(workspace)?;
+    let mut news = beginning::take_branch(workspace, options)?;
+    if is_first {
+        news.extend(beginning::first_words(workspace, options)?);
+    }
     let owner = Some(Owner::Runner { process: me });
-    workspace.start(Start { owner, ..options.start.clone() })?;
+    workspace.start_after(Start { owner, ..options.start.clone() }, &holder)?;
     // A session that another plugin drives would be sent back to the same work.
     ralph_loop::end(&workspace.spec)?;
     let ready = recover::recover(workspace, until).and_then(|()| {
@@ -351,7 +366,7 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
         let why = format!("not begun: {error}");
         release(workspace, Outcome::Failed { why }, 0, workspace.world().clock.elapsed())?;
     }
-    ready.map(|()| Holding { _pulse: pulse, _alone: alone })
+    ready.map(|()| Holding { news, _pulse: pulse, _alone: alone })
 }
 
 /// What of that which git starts was changed by an attempt, if it is so still and
@@ -373,7 +388,7 @@ fn waits_for_git(
 /// Keeps other runs out of this work tree, also those of other specs: nobody could tell what
 /// their agents change from what ours do, and each would commit, or put away,
 /// the other's work.
-fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError> {
+pub(crate) fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>, RunError> {
     let Ok(git) = &workspace.git else { return Ok(None) };
     let path = git.run_lock()?;
     let spec = workspace.spec.name.clone();
@@ -439,6 +454,17 @@ pub fn repair(workspace: &Workspace, keep_days: Option<u64>) -> Result<Vec<Strin
     retain::forget_old(workspace, keep_days)
 }
 
+/// The same for a session that goes on where a run was killed: what its agents left is
+/// kept under a reference, and what a person changed since is no session's work.
+pub fn put_away_killed(workspace: &Workspace) -> Result<(), RunError> {
+    if workspace.store.ledger()?.unsettled().is_empty() {
+        return Ok(());
+    }
+    workspace.refuse_while_a_run_works()?;
+    let _alone = alone_in_tree(workspace)?;
+    recover::recover(workspace, recover::worked_until_then(workspace))
+}
+
 /// A tree with changes of the user's own is not worked in: nobody could tell
 /// them from an agent's afterwards.
 fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
@@ -451,6 +477,7 @@ fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
 fn work(
     workspace: &Workspace,
     options: &Options,
+    news: &[String],
     listener: &dyn Listener,
     drive: impl FnOnce(&Crew<'_>, Budget) -> Result<RunResult, RunError>,
 ) -> Result<RunResult, RunError> {
@@ -464,7 +491,8 @@ fn work(
         jobs: workspace.scope.max_parallel,
     })?;
     let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
-    let warnings = workspace.take_news().into_iter().chain(lost_commits(workspace)?);
+    let warnings = news.iter().cloned().chain(workspace.take_news());
+    let warnings = warnings.chain(lost_commits(workspace)?);
     let warnings = warnings.chain(retain::forget_old(workspace, options.keep_days)?);
     warnings.into_iter().try_for_each(|text| workspace.warn(text))?;
     let programs = match &workspace.git {

@@ -233,7 +233,7 @@ pub(crate) fn forget_old(world: &World, moment: Timestamp) -> Result<usize, File
     };
     let mut count = 0;
     // A folder that is not there has none.
-    for path in world.disk.entries(&dir) {
+    for path in world.disk.entries(&dir)? {
         if is_old(&path) == Some(true) && !is_of_living_session(world, &path) {
             world.disk.remove(&path)?;
             count += 1;

@@ -23,7 +23,7 @@ use specum_core::attempt::Ledger;
 use specum_core::event::{Numbering, RunId};
 use specum_core::guard::Memory;
 use specum_core::journal::{self, Record};
-use specum_core::owner::Beat;
+use specum_core::owner::{Beat, Owner};
 use specum_core::plan_record::PlanRecord;
 use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::{TaskFile, TaskText};
@@ -61,7 +61,7 @@ pub enum StoreError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The state file cannot be used.
-    #[error("{} is corrupt: {why}; `specum implement` rebuilds it from tasks.md", path.display())]
+    #[error("{} is corrupt: {why}; `specum run` rebuilds it from tasks.md", path.display())]
     Corrupt {
         /// The state file.
         path: PathBuf,
@@ -192,10 +192,10 @@ impl Store {
 
     /// The files that say what is run: a loop is begun by a person, it does not come
     /// with a repository.
-    pub fn loop_files(&self) -> Vec<PathBuf> {
-        let mut files = segments::segments(self.disk(), &self.dir);
+    pub fn loop_files(&self) -> Result<Vec<PathBuf>, FileError> {
+        let mut files = segments::segments(self.disk(), &self.dir)?;
         files.extend([self.state_path(), self.journal_path()]);
-        files
+        Ok(files)
     }
 
     /// The copy of the journal that nobody deletes with the spec's own files.
@@ -260,7 +260,7 @@ impl Store {
         let clock = &self.world.clock;
         let started = clock.elapsed();
         loop {
-            let outcome = self.read_state_once()?;
+            let outcome = self.look_at_state()?;
             let torn = outcome.is_err() && self.was_touched_just_now();
             if !torn || clock.elapsed() - started >= TORN_WRITE {
                 return Some(outcome);
@@ -269,7 +269,8 @@ impl Store {
         }
     }
 
-    fn read_state_once(&self) -> Option<Result<State, Corrupt>> {
+    /// The same as it is at this moment, torn or not: for whoever looks again soon.
+    pub fn look_at_state(&self) -> Option<Result<State, Corrupt>> {
         match self.disk().read(&self.state_path(), state::MAX_BYTES) {
             Ok(bytes) => Some(State::parse(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -393,13 +394,13 @@ impl Store {
     }
 
     /// The journals of earlier loops, by number.
-    pub(crate) fn segments(&self) -> Vec<(u64, PathBuf)> {
+    pub(crate) fn segments(&self) -> Result<Vec<(u64, PathBuf)>, FileError> {
         segments::numbered(self.disk(), &self.dir)
     }
 
     /// How many journals of earlier loops there are.
-    pub fn count_earlier(&self) -> usize {
-        segments::segments(self.disk(), &self.dir).len()
+    pub fn count_earlier(&self) -> Result<usize, FileError> {
+        Ok(segments::segments(self.disk(), &self.dir)?.len())
     }
 
     /// The number of the last record of the spec; 0 if there is none.
@@ -421,7 +422,7 @@ impl Store {
         }
         // Somebody may have deleted the journals: what is brought back comes first. From a
         // copy that cannot be read nothing is.
-        let copies = self.backup().map(|backup| backup.newest()).unwrap_or_default();
+        let copies = self.backup().map(|backup| backup.newest()).transpose()?.unwrap_or_default();
         let copied = copies.iter().find_map(|copy| last_of(copy).ok().flatten());
         Ok(numbering.last().max(copied.unwrap_or(0)))
     }
@@ -454,22 +455,29 @@ impl Store {
             .unwrap_or_default()
     }
 
-    /// Lets the hooks remember something else. `false` if nobody was known to own the
-    /// spec and another hook was faster.
+    /// Lets the hooks remember something else. `false` if the spec gets another owner by
+    /// that and another hook was faster: of two sessions that find nobody, or an owner
+    /// that is dead, one gets it.
     pub fn write_memory(&self, before: &Memory, after: &Memory) -> Result<bool, FileError> {
         let path = self.memory_path();
         if before == after {
             return Ok(true);
         }
         let bytes = &after.render();
-        if before.owner.is_none() {
-            if self.disk().create(NewContent { path: &path, bytes })? {
-                return Ok(true);
-            }
-            // What is there may say nothing, or no more than was read.
-            if self.read_memory() != *before {
-                return Ok(false);
-            }
+        if before.owner.is_none() && self.disk().create(NewContent { path: &path, bytes })? {
+            return Ok(true);
+        }
+        let session = |memory: &Memory| match &memory.owner {
+            Some(Owner::Session { session_id, .. }) => Some(session_id.clone()),
+            _ => None,
+        };
+        if before.owner.is_some() && session(before) == session(after) {
+            return self.disk().write(&path, bytes).map(|()| true);
+        }
+        // Whoever holds it has been faster, and is not waited for.
+        let claim = self.disk().lock(&self.dir.join(".ralph-hook.lock"), Duration::ZERO)?;
+        if claim.is_none() || self.read_memory() != *before {
+            return Ok(false);
         }
         self.disk().write(&path, bytes).map(|()| true)
     }
@@ -484,10 +492,16 @@ impl Store {
         self.disk().remove(&self.memory_path())
     }
 
+    /// The spec's folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Takes the lock and completes what a killed process left half-done.
     pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
         let held = self.acquire(&self.lock_path(), lock_patience())?;
-        let locked = Locked { store: self, _held: held, last_seq: Cell::new(None) };
+        let locked =
+            Locked { store: self, _held: held, last_seq: Cell::new(None), source: Cell::default() };
         locked.recover()?;
         Ok(locked)
     }
@@ -513,6 +527,51 @@ mod tests {
 
     use super::*;
 
+    fn store_in(place: &Path) -> Store {
+        let dir = place.canonicalize().unwrap();
+        let (name, shown, world) = ("a".into(), "a".into(), World::real());
+        Store::of(&Spec { name, dir: dir.clone(), shown, root: dir, world })
+    }
+
+    fn owned_by(session: &str) -> Memory {
+        let owner = Owner::Session { session_id: session.into(), process: None, seen: None };
+        Memory { owner: Some(owner), ..Memory::default() }
+    }
+
+    #[test]
+    fn of_two_sessions_that_take_over_from_a_dead_one_the_first_gets_the_spec() {
+        let place = tempfile::tempdir().unwrap();
+        let store = store_in(place.path());
+        for before in [Memory::default(), owned_by("dead")] {
+            store.forget_memory().unwrap();
+            assert!(store.write_memory(&Memory::default(), &before).unwrap());
+            assert!(store.write_memory(&before, &owned_by("a")).unwrap());
+            // It has read the same as the first one.
+            assert!(!store.write_memory(&before, &owned_by("b")).unwrap());
+            assert_eq!(store.read_memory(), owned_by("a"));
+        }
+        // While another hook is at it, nobody waits.
+        let claim = store.dir.join(".ralph-hook.lock");
+        let held = store.disk().lock(&claim, Duration::ZERO).unwrap().unwrap();
+        assert!(!store.write_memory(&owned_by("a"), &owned_by("b")).unwrap());
+        drop(held);
+        assert!(store.write_memory(&owned_by("a"), &owned_by("b")).unwrap());
+    }
+
+    #[test]
+    fn a_torn_state_is_waited_for_by_those_who_have_the_time() {
+        let place = tempfile::tempdir().unwrap();
+        let store = store_in(place.path());
+        std::fs::write(store.state_path(), "{\"phase\":").unwrap();
+        let clock = Arc::clone(&store.world.clock);
+        let began = clock.elapsed();
+        assert!(matches!(store.look_at_state(), Some(Err(_))));
+        assert!(clock.elapsed() - began < TORN_WRITE);
+        let began = clock.elapsed();
+        assert!(matches!(store.read_state(), Some(Err(_))));
+        assert!(clock.elapsed() - began >= TORN_WRITE - Duration::from_millis(500));
+    }
+
     fn tick(store: &Store, task: &Task) {
         let changes = Changes { tasks: vec![TaskEdit::Tick(task.key())], ..Changes::default() };
         let entry = journal::Entry::Ticked { task: task.key() };
@@ -522,10 +581,7 @@ mod tests {
     #[test]
     fn finding_55_a_plan_is_scanned_once_however_often_it_is_read() {
         let place = tempfile::tempdir().unwrap();
-        let dir = place.path().canonicalize().unwrap();
-        let (name, shown, world) = ("a".into(), "a".into(), World::real());
-        let spec = Spec { name, dir: dir.clone(), shown, root: dir, world };
-        let store = Store::of(&spec);
+        let store = store_in(place.path());
         std::fs::write(store.tasks_path(), "- [ ] 1.1 a\n- [ ] 1.2 b\n").unwrap();
         let first = store.read_tasks().unwrap().unwrap();
         let again = store.read_tasks().unwrap().unwrap();

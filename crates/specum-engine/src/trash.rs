@@ -41,16 +41,20 @@ pub(crate) fn move_there(spec: &Spec) -> Result<PathBuf, FileError> {
 
 /// The specs of a folder that were removed before a moment. What has another name was
 /// put there by somebody else.
-pub(crate) fn removed_before(disk: &dyn Disk, beside: &Path, moment: Timestamp) -> Vec<Removed> {
+pub(crate) fn removed_before(
+    disk: &dyn Disk,
+    beside: &Path,
+    moment: Timestamp,
+) -> Result<Vec<Removed>, FileError> {
     // A trash that is not there is empty.
-    let entries = disk.entries(&beside.join(FOLDER)).into_iter();
+    let entries = disk.entries(&beside.join(FOLDER))?.into_iter();
     let folders = entries.filter(|path| disk.look(path).is_ok_and(|found| found.is_folder()));
     let removed = |path: PathBuf| {
         let (name, at) = name_and_time(path.file_name()?.to_str()?)?;
         let name = name.to_owned();
         (at < moment).then(|| Removed { name, path, beside: beside.to_owned() })
     };
-    folders.filter_map(removed).collect()
+    Ok(folders.filter_map(removed).collect())
 }
 
 fn name_and_time(entry: &str) -> Option<(&str, Timestamp)> {

@@ -7,30 +7,42 @@
 
 mod accept;
 mod advice;
+mod approve;
 mod cancel;
 mod check;
 mod completions;
 mod demo;
+mod diff;
 mod doctor;
 mod fail;
 mod finish;
+mod help;
 mod implement;
+mod index;
 mod list;
 mod log;
 mod man;
+mod meant;
 mod next;
+mod note;
 mod pause;
 mod plugin;
+mod retry;
 mod run;
 mod schema;
+mod skip;
 mod status;
 mod switch;
 mod tick;
+mod trace;
+mod undo;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 use specum_core::hook::Host;
@@ -51,9 +63,21 @@ use specum_engine::session::{self, Pending};
 /// specum hands the tasks to a coding agent, checks each result itself, ticks
 /// the box, commits, and goes on until every box is ticked.
 #[derive(Debug, Parser)]
-#[command(name = "specum", version, after_help = AFTER_HELP)]
+#[command(
+    name = "specum",
+    version,
+    disable_version_flag = true,
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true
+)]
 struct Cli {
-    /// Without one, what to do next is told.
+    /// Do everything as if it had been started in this directory
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    directory: Option<PathBuf>,
+    /// Print the version
+    #[arg(short = 'v', visible_short_alias = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+    /// Without one, specum says what to do next.
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -63,7 +87,8 @@ Exit codes: 0 done, 1 failed, 2 wrong call or ambiguous name, 3 not found,
 4 corrupt or newer file, 5 held by another process, 6 paused, blocked or capped,
 130 interrupted (129 by SIGHUP, 143 by SIGTERM).
 
-Start here: specum demo. Without a command, specum says what to do next.";
+Start here: specum demo. How a plan is written: specum help format. Without a
+command, specum says what to do next.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -72,7 +97,10 @@ enum Verb {
     Switch(switch::Args),
     Status(status::Args),
     Log(log::Args),
+    Diff(diff::Args),
     Check(check::Args),
+    Trace(trace::Args),
+    Index(index::Args),
     Run(Box<run::Args>),
     Implement(implement::Args),
     Next(next::Args),
@@ -80,6 +108,12 @@ enum Verb {
     Fail(fail::Args),
     Tick(tick::Args),
     Accept(accept::Args),
+    Note(note::Args),
+    Retry(retry::Args),
+    Skip(skip::SkipArgs),
+    Unskip(skip::UnskipArgs),
+    Undo(undo::Args),
+    Approve(approve::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     Cancel(cancel::Args),
@@ -89,6 +123,7 @@ enum Verb {
     Completions(completions::Args),
     Man(man::Args),
     Hook(HookArgs),
+    Help(help::Args),
 }
 
 /// Answer a host's hook: JSON on standard input, the answer on standard output
@@ -102,11 +137,39 @@ struct HookArgs {
 }
 
 /// The verbs that are slash commands in a host.
-const SESSION_VERBS: [&str; 9] =
-    ["implement", "cancel", "status", "pause", "resume", "switch", "tick", "accept", "help"];
+const SESSION_VERBS: [&str; 15] = [
+    "implement",
+    "cancel",
+    "status",
+    "pause",
+    "resume",
+    "switch",
+    "tick",
+    "accept",
+    "note",
+    "retry",
+    "skip",
+    "unskip",
+    "undo",
+    "approve",
+    "help",
+];
 
 /// The verbs that are a person's to say, or may be.
-const PERSONS_VERBS: [&str; 5] = ["tick", "accept", "resume", "implement", "cancel"];
+const PERSONS_VERBS: [&str; 12] = [
+    "tick",
+    "accept",
+    "resume",
+    "implement",
+    "cancel",
+    "pause",
+    "note",
+    "retry",
+    "skip",
+    "unskip",
+    "undo",
+    "approve",
+];
 
 /// Whether a verb is a person's to say, or may be.
 pub(crate) fn is_persons_verb(verb: &str) -> bool {
@@ -135,6 +198,12 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
         Some(Verb::Switch(args)) => Some(args.spec),
         Some(Verb::Tick(args)) => args.spec,
         Some(Verb::Accept(args)) => args.spec,
+        Some(Verb::Note(args)) => args.spec,
+        Some(Verb::Retry(args)) => args.spec,
+        Some(Verb::Skip(args)) => args.spec,
+        Some(Verb::Unskip(args)) => args.spec,
+        Some(Verb::Undo(args)) => args.spec,
+        Some(Verb::Approve(args)) => args.spec,
         _ => None,
     })
 }
@@ -173,8 +242,14 @@ pub fn run() -> ExitCode {
             return Exit::Usage.into();
         }
     };
-    let matches = Cli::command().get_matches_from(line);
+    let matches = Cli::command().try_get_matches_from(line).unwrap_or_else(|error| refuse(&error));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let Some(directory) = &cli.directory
+        && let Err(error) = std::env::set_current_dir(directory)
+    {
+        complain(format!("-C {}: {error}", directory.display()));
+        return Exit::NotFound.into();
+    }
     process::clean_up_when_interrupted();
     let caller = Caller::new(&world, typed, &warn);
     let outcome = match &cli.verb {
@@ -206,6 +281,17 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Says what is wrong with a command line, and ends.
+fn refuse(error: &clap::Error) -> ! {
+    let verb = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(verb)) => meant::instead_of(verb).map(|way| (verb, way)),
+        _ => None,
+    };
+    let Some((verb, way)) = verb else { error.exit() };
+    complain(format!("there is no command `{verb}`; {way}"));
+    std::process::exit(i32::from(Exit::Usage.code()))
+}
+
 fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answered {
     match verb {
         Verb::Demo(args) => demo::run(args),
@@ -213,7 +299,10 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Switch(args) => switch::run(args, caller),
         Verb::Status(args) => status::run(args, caller),
         Verb::Log(args) => log::run(args, caller),
+        Verb::Diff(args) => diff::run(args, caller),
         Verb::Check(args) => check::run(args, caller),
+        Verb::Trace(args) => trace::run(args, caller),
+        Verb::Index(args) => index::run(args, caller),
         Verb::Run(args) => run::run(args, run::GivenFlags::of(matches), caller),
         Verb::Implement(args) => implement::run(args, caller),
         Verb::Next(args) => next::run(args, caller),
@@ -221,6 +310,12 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Fail(args) => fail::run(args, caller),
         Verb::Tick(args) => tick::run(args, caller),
         Verb::Accept(args) => accept::run(args, caller),
+        Verb::Note(args) => note::run(args, caller),
+        Verb::Retry(args) => retry::run(args, caller),
+        Verb::Skip(args) => skip::skip(args, caller),
+        Verb::Unskip(args) => skip::unskip(args, caller),
+        Verb::Undo(args) => undo::run(args, caller),
+        Verb::Approve(args) => approve::run(args, caller),
         Verb::Pause(args) => pause::pause(args, caller),
         Verb::Resume(args) => pause::resume(args, caller),
         Verb::Cancel(args) => cancel::run(args, caller),
@@ -230,6 +325,7 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),
         Verb::Hook(args) => Ok(hook::run(&args.event)),
+        Verb::Help(args) => help::run(args),
     }
 }
 
@@ -323,6 +419,11 @@ pub fn definition() -> clap::Command {
     Cli::command()
 }
 
+/// The command that begins a loop, or goes on with one: in a session its own model works.
+fn way_to_begin() -> &'static str {
+    if session::host().is_some() { "`specum implement`" } else { "`specum run`" }
+}
+
 /// Prints an answer, for a program or, in these words, for a person.
 fn answer<T: Serialize>(json: bool, answer: &T, text: impl FnOnce(&T) -> String) -> Answered {
     if json {
@@ -330,6 +431,11 @@ fn answer<T: Serialize>(json: bool, answer: &T, text: impl FnOnce(&T) -> String)
     }
     print(text(answer))?;
     Ok(Exit::Done)
+}
+
+/// `1 task`, `2 tasks`.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Prints an answer for a program; the verb ends like this.

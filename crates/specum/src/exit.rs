@@ -30,6 +30,20 @@ impl Exit {
     /// Ctrl-C, for when the signal is not known.
     pub const INTERRUPTED: Exit = Exit::Signal(2);
 
+    /// What another specum has ended with.
+    pub(crate) fn of_code(code: i32) -> Exit {
+        match code {
+            0 => Exit::Done,
+            2 => Exit::Usage,
+            3 => Exit::NotFound,
+            4 => Exit::Unusable,
+            5 => Exit::Busy,
+            6 => Exit::Stopped,
+            129.. => Exit::Signal(code - 128),
+            _ => Exit::Failed,
+        }
+    }
+
     /// The number that a script sees.
     pub fn code(self) -> u8 {
         match self {

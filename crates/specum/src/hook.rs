@@ -3,7 +3,7 @@
 //! A hook reads JSON on standard input and writes what the host is to hear on
 //! standard output. Whatever goes wrong, it ends with code 0 and nothing on
 //! standard output, so that the host works on as if it were not there. The
-//! Stop hook of Claude Code takes no lock and starts no process, thread or runtime;
+//! Stop hook of Claude Code waits for no lock and starts no process, thread or runtime;
 //! that of Codex and Gemini CLI judges (`hook/end_of_turn`).
 
 mod agent;
@@ -526,9 +526,12 @@ fn session_end(input: &HookCall<'_>) -> Option<String> {
     let session_id = input.session_id.as_deref()?;
     let cleared = input.reason.as_deref() == Some("clear");
     let noted = noted_spec(input.world, session_id).map(|(_, spec)| spec);
-    let here =
-        project_of(input.world, &input.cwd).map(|project| project.specs()).unwrap_or_default();
-    for spec in noted.into_iter().chain(here) {
+    let here = project_of(input.world, &input.cwd).map(|project| project.specs());
+    let here = here.transpose().unwrap_or_else(|error| {
+        log(&error.to_string());
+        None
+    });
+    for spec in noted.into_iter().chain(here.unwrap_or_default()) {
         release(&Store::of(&spec), session_id, cleared);
     }
     None

@@ -27,20 +27,26 @@ macro_rules! embedded {
 }
 
 /// Every file of the plugin: where it stands in the marketplace, and its text.
-pub const FILES: [(&str, &str); 14] = embedded![
+pub const FILES: [(&str, &str); 20] = embedded![
     ".claude-plugin/marketplace.json",
     "plugins/ralph-specum/.claude-plugin/plugin.json",
     "plugins/ralph-specum/agents/qa-engineer.md",
     "plugins/ralph-specum/agents/spec-executor.md",
     "plugins/ralph-specum/commands/accept.md",
+    "plugins/ralph-specum/commands/approve.md",
     "plugins/ralph-specum/commands/cancel.md",
     "plugins/ralph-specum/commands/help.md",
     "plugins/ralph-specum/commands/implement.md",
+    "plugins/ralph-specum/commands/note.md",
     "plugins/ralph-specum/commands/pause.md",
     "plugins/ralph-specum/commands/resume.md",
+    "plugins/ralph-specum/commands/retry.md",
+    "plugins/ralph-specum/commands/skip.md",
     "plugins/ralph-specum/commands/status.md",
     "plugins/ralph-specum/commands/switch.md",
     "plugins/ralph-specum/commands/tick.md",
+    "plugins/ralph-specum/commands/undo.md",
+    "plugins/ralph-specum/commands/unskip.md",
     "plugins/ralph-specum/hooks/hooks.json",
 ];
 

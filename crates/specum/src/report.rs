@@ -14,9 +14,11 @@ mod live;
 pub(crate) mod numbers;
 mod outlet;
 mod plain;
-pub(crate) mod sanitize;
+pub(crate) use specum_core::sanitize;
+mod steering;
 pub(crate) mod summary;
 pub(crate) mod timeline;
+pub(crate) mod transcript;
 mod view;
 
 use std::io::{self, IsTerminal};
@@ -28,6 +30,7 @@ use specum_core::summary::Summary;
 use specum_core::tasks::TaskKey;
 use specum_engine::runner::RunError;
 use specum_engine::store::Store;
+use specum_engine::terminal;
 
 pub use self::layout::Layout;
 use self::lines::{Line, Stamp};
@@ -69,6 +72,11 @@ trait Reporter {
     fn failure(&mut self, _line: &str) {}
 }
 
+/// Where the rest of a check's output is.
+fn see_log(task: &TaskKey) -> String {
+    format!("`specum log {}` shows all of it", sanitize::one_line(task.shown()))
+}
+
 /// What is said where something is missing.
 fn missing(count: u64) -> Line {
     let text = format!(
@@ -78,9 +86,10 @@ fn missing(count: u64) -> Line {
     Line::Warning { text }
 }
 
-/// The report of a run on standard output: JSON if a program asked for it, the live
+/// The report of a run on standard output; with `bell`, a terminal rings at the end of a
+/// long run: JSON if a program asked for it, the live
 /// view on a terminal that can move its cursor, plain lines elsewhere.
-pub fn to_stdout(json: bool, store: &Store) -> Result<Outlet, RunError> {
+pub fn to_stdout(json: bool, bell: bool, store: &Store) -> Result<Outlet, RunError> {
     if json {
         return Outlet::by(Box::new(json::Json::new(io::stdout())), store);
     }
@@ -91,5 +100,8 @@ pub fn to_stdout(json: bool, store: &Store) -> Result<Outlet, RunError> {
     let began = Instant::now();
     let colours = Layout::of_stdout().colours;
     let clock = move || began.elapsed();
-    Outlet::by(Box::new(live::Live::new(Term::buffered_stdout(), colours, clock)), store)
+    let quiet = terminal::quiet();
+    let keys = terminal::key_was_pressed;
+    let live = live::Live::new(Term::buffered_stdout(), colours, clock, keys).with_bell(bell);
+    Ok(Outlet::by(Box::new(live), store)?.on_terminal(quiet))
 }

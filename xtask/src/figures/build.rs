@@ -28,15 +28,13 @@ pub(super) fn measure(bench: &Bench) -> Vec<Row> {
             size(bytes(&ours)),
             format!("{known}: {}", size(bytes(&theirs))),
             Ratio::of(bytes(&ours), bytes(&theirs)),
-        )
-        .headline(),
+        ),
         Row::new(
             "a cold build of the release, everything downloaded",
             time(our_time),
             format!("{known}: {}", time(their_time)),
             Ratio::of(our_time, their_time),
-        )
-        .headline(),
+        ),
     ]
 }
 

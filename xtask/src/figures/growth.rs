@@ -60,7 +60,6 @@ impl Grown {
             many.beside(&few),
         )
         .at_most(2.0)
-        .headline()
     }
 }
 

@@ -57,7 +57,6 @@ fn long_plan(bench: &Bench) -> Row {
         format!("at task {early}: {}", size(first)),
         Ratio::of(last, first),
     )
-    .headline()
 }
 
 /// What a person is to do first, with a plan of any size.
@@ -175,7 +174,7 @@ fn at_once(bench: &Bench) -> Vec<Row> {
             Ratio::of(taken, ideal),
         );
         match jobs {
-            TASKS => row.goal("≤ 3 s".into(), taken <= 3.0).headline(),
+            TASKS => row.goal("≤ 3 s".into(), taken <= 3.0),
             _ => row,
         }
     };
@@ -240,7 +239,6 @@ fn long_output(bench: &Bench) -> Vec<Row> {
             Ratio::of(peak, f64::from(bytes)),
         )
         .goal("< 50 MB".into(), peak < 50e6)
-        .headline()
     };
     ways.into_iter().map(row).collect()
 }

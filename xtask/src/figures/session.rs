@@ -88,10 +88,9 @@ fn delegating(bench: &Bench, claude: &Claude, tasks: usize) -> Vec<Row> {
         Row::new(name, size(bytes as f64), known, Ratio::of(bytes as f64, plan))
     };
     vec![
-        asked("a coordinator", coordinator.len()).headline(),
+        asked("a coordinator", coordinator.len()),
         asked("its executors", executors.len()),
-        read(&format!("what a coordinator is given to read, Claude Code {version}"), bytes)
-            .headline(),
+        read(&format!("what a coordinator is given to read, Claude Code {version}"), bytes),
         read(&format!("of it without the host's frame, Claude Code {version}"), own),
     ]
 }

@@ -44,7 +44,7 @@ pub(super) fn measure(bench: &Bench) -> Vec<Row> {
         row("stop decision, 60 tasks, transcript of 50 MB", 2).at_most(GOAL).headline(),
         row("stop decision, 60 tasks, transcript of 1 GB", 3).at_most(GOAL),
         row("stop decision, 60 tasks, 50 MB, linked dynamically", 4),
-        row(&format!("stop decision, {} tasks, 1 MB", grouped(many)), 5).headline(),
+        row(&format!("stop decision, {} tasks, 1 MB", grouped(many)), 5),
         Row::timed(
             format!("stop decision, journal of {} records", grouped(records)),
             &samples[7],

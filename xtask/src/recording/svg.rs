@@ -71,7 +71,7 @@ pub fn animation(frames: &[Frame], description: &str) -> String {
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height}\" width=\"{width:.0}\" height=\"{height}\">\n\
-         <title>specum demo</title>\n<desc>{}</desc>\n<style>{STYLE}\n{motion}</style>\n\
+         <title>specum run</title>\n<desc>{}</desc>\n<style>{STYLE}\n{motion}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\"/>\n\
          <g fill=\"#6e7681\"><circle cx=\"20\" cy=\"17\" r=\"5\"/><circle cx=\"38\" cy=\"17\" r=\"5\"/><circle cx=\"56\" cy=\"17\" r=\"5\"/></g>\n\
          <g transform=\"translate({MARGIN})\">\n{body}</g>\n</svg>\n",

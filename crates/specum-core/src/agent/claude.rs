@@ -17,6 +17,7 @@ use super::text::{self, LONGEST_MESSAGE};
 use super::{Agent, Call, Measures, Order, Reader, Report, Reset, Sign, Trouble, Usage, diagnosis};
 use crate::digest::Digest;
 use crate::line;
+use crate::sanitize::clean;
 use crate::verify::ProcessEnd;
 
 pub(super) struct Claude;
@@ -183,7 +184,7 @@ impl ClaudeReader {
         let errors: Vec<&str> = blocks(&event["errors"]).filter_map(Value::as_str).collect();
         let said = event["result"].as_str().map_or_else(|| errors.join("; "), str::to_owned);
         self.last_word = Some(LastWord {
-            text: text::clean(line::tail(&said, LONGEST_MESSAGE)).into_owned(),
+            text: clean(line::tail(&said, LONGEST_MESSAGE)).into_owned(),
             failed: event["is_error"] == true || field("subtype") != "success",
             status: event["api_error_status"].as_u64(),
             reason: text::reason(match field("subtype") {

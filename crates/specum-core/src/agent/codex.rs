@@ -184,7 +184,7 @@ fn tool(item: &Value) -> Option<String> {
 }
 
 /// A command without the shell around it: `/bin/bash -lc 'cargo test'`.
-fn unwrapped(command: &str) -> &str {
+pub(super) fn unwrapped(command: &str) -> &str {
     match command.split_once(" -lc ") {
         Some((shell, inner)) if !shell.contains(' ') => {
             let quoted = inner.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\''));

@@ -2,6 +2,7 @@
 
 use super::{Trouble, reset, text};
 use crate::line;
+use crate::sanitize::clean;
 use crate::verify::ProcessEnd;
 
 /// How much of the end of standard error is looked at.
@@ -130,7 +131,7 @@ fn with(how: &str, said: &str) -> String {
 /// The end of standard error on one line, without the frames of a stack trace,
 /// which tell a person nothing.
 pub(super) fn last_words(stderr: &str) -> String {
-    let stderr = text::clean(line::tail(stderr, LAST_WORDS));
+    let stderr = clean(line::tail(stderr, LAST_WORDS));
     let telling = |line: &&str| !line.is_empty() && !line.starts_with("at ") && *line != "}";
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(telling).collect();
     let last = &lines[lines.len().saturating_sub(4)..];

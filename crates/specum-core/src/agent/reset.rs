@@ -1,6 +1,7 @@
 //! When an agent may work again, as its error messages say it.
 
 use super::Reset;
+use crate::duration::{self, split_while};
 use crate::line;
 
 /// Nobody waits longer, and a time further away is a mistake.
@@ -23,35 +24,8 @@ pub(super) fn in_words(message: &str) -> Option<Reset> {
 
 /// A length of time at the beginning of a text, in seconds, rounded up.
 pub(super) fn seconds(text: &str) -> Option<u64> {
-    let mut rest = line::head(text, 60);
-    let mut total: Option<f64> = None;
-    loop {
-        rest = rest.trim_start_matches([' ', ',']);
-        rest = rest.strip_prefix("and ").unwrap_or(rest);
-        let (number, behind) = split_while(rest, |c| c.is_ascii_digit() || c == '.');
-        let (unit, behind) = split_while(behind.trim_start(), |c| c.is_ascii_alphabetic());
-        let Ok(number) = number.trim_end_matches('.').parse::<f64>() else { break };
-        let Some(unit) = seconds_of(unit) else { break };
-        total = Some(total.unwrap_or(0.0) + number * unit);
-        rest = behind;
-    }
     // Bounded, so the conversion keeps every second.
-    total.map(|seconds| seconds.min(LONGEST_WAIT).ceil() as u64)
-}
-
-fn split_while(text: &str, wanted: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(|c| !wanted(c)).unwrap_or(text.len()))
-}
-
-fn seconds_of(unit: &str) -> Option<f64> {
-    match unit {
-        "ms" | "milliseconds" => Some(0.001),
-        "" | "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
-        "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
-        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3600.0),
-        "d" | "day" | "days" => Some(24.0 * 3600.0),
-        _ => None,
-    }
+    duration::at_start(text).map(|(seconds, _)| seconds.min(LONGEST_WAIT).ceil() as u64)
 }
 
 /// `nov 16th, 2026 12:46 am` or `3:33 am` as [`Reset::Local`] has it.

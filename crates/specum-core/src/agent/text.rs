@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::line;
+use crate::sanitize::clean;
 
 /// The longest final message that is kept, from its end.
 pub(super) const LONGEST_MESSAGE: usize = 256 * 1024;
@@ -60,47 +61,6 @@ fn without_half_characters(text: &str) -> String {
 fn escaped(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()
-}
-
-/// The text without control characters and terminal sequences; lines end with
-/// `\n` alone.
-pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    // To look at bytes is a fraction of the work, and enough for most texts.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-        return Cow::Borrowed(text);
-    }
-    if text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    let mut cleaned = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{1b}' => skip_sequence(&mut rest),
-            '\r' if rest.as_str().starts_with('\n') => {}
-            // A progress bar writes over its own line; the last one counts.
-            '\r' => cleaned.push('\n'),
-            c if is_plain(c) => cleaned.push(c),
-            _ => {}
-        }
-    }
-    Cow::Owned(cleaned)
-}
-
-/// Passes over what follows an escape character: a colour, a title, a link.
-fn skip_sequence(rest: &mut std::str::Chars<'_>) {
-    match rest.next() {
-        Some('[') => {
-            rest.find(|c| matches!(c, '@'..='~'));
-        }
-        // Up to a bell, or to an escape whose backslash is a sequence itself.
-        Some(']') => {
-            let end = rest.as_str().find(['\u{7}', '\u{1b}', '\n']).unwrap_or(0);
-            *rest = rest.as_str()[end..].chars();
-        }
-        _ => {}
-    }
 }
 
 /// The beginning of a text for a sign of life.
@@ -244,7 +204,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_strange(text in any::<String>(), limit in 4_usize..200) {
-            prop_assert!(clean(&text).chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
+            prop_assert!(clean(&text).chars().all(|c| c == '\n' || c == '\t' || !crate::sanitize::is_hidden(c)));
             prop_assert!(one_line(&text, limit).len() <= limit);
             without_half_characters(&text);
         }

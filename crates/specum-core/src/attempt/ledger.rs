@@ -6,10 +6,12 @@
 
 mod fold;
 mod task;
+mod words;
 
 use std::collections::{BTreeMap, HashMap};
 
-use self::task::TaskStory;
+use self::task::{LeftInTree, TaskStory};
+use self::words::PersonsWords;
 use super::{Attempt, AttemptId};
 use crate::brief::BriefMarker;
 use crate::journal::Record;
@@ -51,6 +53,8 @@ pub struct UnchargedStart {
     pub agent: String,
     /// When it was started.
     pub at: Moment,
+    /// Where its output is kept. Older versions did not say.
+    pub log: Option<String>,
 }
 
 /// An attempt that has passed and has no commit yet.
@@ -137,11 +141,17 @@ pub struct Ledger {
     /// Work after a verdict: before the last time that a coordinator was told
     /// something, and since.
     late_work: [Vec<LateWork>; 2],
-    /// What failed attempts have left in the tree, by task.
-    left: Vec<(String, Vec<String>)>,
+    /// What failed attempts have left in the tree.
+    left: Vec<LeftInTree>,
     left_by_checks: Vec<String>,
     git_change: Option<GitChange>,
     left_branch: Option<String>,
+    /// What a person has said to whoever works.
+    words: PersonsWords,
+    /// The attempts that a person does not want any more, and that have not ended yet.
+    unwanted: Vec<AttemptId>,
+    /// Whether somebody has moved the loop on since a run has ended.
+    has_gone_on: bool,
     /// How many attempts have passed or were committed.
     results: usize,
     /// Whether the loop that was completed last owes the Ralph Loop its promise.
@@ -345,7 +355,7 @@ impl Ledger {
     /// What failed attempts at tasks that are still open, and checks, have left in
     /// the tree.
     pub fn left_in_tree(&self) -> impl Iterator<Item = &str> {
-        let by_attempts = self.left.iter().flat_map(|(_, paths)| paths);
+        let by_attempts = self.left.iter().flat_map(|left| &left.paths);
         by_attempts.chain(&self.left_by_checks).map(String::as_str)
     }
 
@@ -353,6 +363,22 @@ impl Ledger {
     /// the run has ended.
     pub fn at_work(&self) -> Vec<&str> {
         self.at_work.iter().filter_map(|id| Some(self.attempt(id)?.key.id.as_str())).collect()
+    }
+
+    /// What a person has said to whoever works on a task, in its order.
+    pub fn notes_for(&self, key: &TaskKey) -> Vec<&str> {
+        self.words.for_task(key)
+    }
+
+    /// The attempts that a person does not want any more and that have not ended.
+    pub fn unwanted(&self) -> &[AttemptId] {
+        &self.unwanted
+    }
+
+    /// Whether a person has let the loop go on, has changed what it is to do, or has
+    /// finished a task, since a run has ended.
+    pub fn has_gone_on(&self) -> bool {
+        self.has_gone_on
     }
 
     // Calls of a host's sub-agents.

@@ -4,8 +4,9 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use super::Severity;
+use super::{Severity, Surroundings};
 use crate::line;
+use crate::suite;
 use crate::tasks::{Command, Fields, Lookup, Program, Task, TaskFile};
 
 /// Everything worth fixing in the Verify fields of a task.
@@ -13,10 +14,10 @@ pub(super) fn findings(
     task: &Task,
     fields: &Fields,
     made: &MadeFiles<'_>,
-    lookup: Lookup<'_>,
+    around: Surroundings<'_>,
 ) -> Vec<(Severity, String)> {
     let Some(check) = &fields.verify else { return Vec::new() };
-    let name = task.name();
+    let (name, lookup) = (task.name(), around.lookup);
     let commands = check.commands(lookup);
     let mut found = Vec::new();
     let mut warn = |message: String| found.push((Severity::Warning, message));
@@ -40,9 +41,56 @@ pub(super) fn findings(
     }
     if !task.done {
         let missing = missing(&commands, made, lookup);
-        found.extend(missing.into_iter().map(|why| (Severity::Error, format!("{name}: {why}"))));
+        let unread = commands.iter().filter_map(|command| unreadable(command, around));
+        let errors = missing
+            .into_iter()
+            .map(|why| format!("{name}: Verify {why}"))
+            .chain(unread.map(|why| format!("{name}: {why}")).collect::<Vec<_>>());
+        found.extend(errors.map(|message| (Severity::Error, message)));
     }
     found
+}
+
+/// Why the checks of the whole plan cannot be run.
+pub(super) fn findings_of_suite(
+    file: &TaskFile<'_>,
+    made: &MadeFiles<'_>,
+    around: Surroundings<'_>,
+) -> Vec<String> {
+    if file.open().next().is_none() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (key, texts) in
+        [(suite::VERIFY, &around.suite.verify), (suite::VERIFY_ALL, &around.suite.verify_all)]
+    {
+        for command in suite::commands(texts) {
+            found.extend(
+                cannot_start(&command, made, around.lookup).map(|why| format!("`{key}` {why}")),
+            );
+            found.extend(unreadable(&command, around).map(|why| format!("`{key}`: {why}")));
+        }
+    }
+    found
+}
+
+/// Why a shell cannot read a command.
+fn unreadable(command: &Command, around: Surroundings<'_>) -> Option<String> {
+    let why = (around.syntax)(command)?;
+    Some(format!("a shell cannot read `{}`: {why}. Correct the command", command.head()))
+}
+
+/// Why a check cannot be run, whatever an attempt does: a program of it is missing that
+/// no task of the plan makes.
+pub fn cannot_run(
+    file: &TaskFile<'_>,
+    command: &Command,
+    around: Surroundings<'_>,
+) -> Option<String> {
+    let made = MadeFiles::by(file);
+    cannot_start(command, &made, around.lookup)
+        .map(|why| format!("its check {why}"))
+        .or_else(|| unreadable(command, around))
 }
 
 /// `is_proved` if another command of the check can fail.
@@ -117,7 +165,7 @@ fn cannot_start(command: &Command, made: &MadeFiles<'_>, lookup: Lookup<'_>) -> 
         };
         (!made.holds(program)).then(|| {
             format!(
-                "Verify runs `{}`, and `{program}` is no program: {why}, and no task makes it. \
+                "runs `{}`, and `{program}` is no program: {why}, and no task makes it. \
                  Correct the command, or install the program",
                 command.head()
             )
@@ -186,7 +234,12 @@ mod tests {
             "docs/a.md" => Program::NotExecutable,
             _ => Program::Missing,
         };
-        let findings = check(&TaskFile::scan(text.as_bytes()), &lookup);
+        let suite = suite::in_plan(text.as_bytes()).0;
+        let syntax = |command: &Command| {
+            command.text.ends_with(b"&&").then(|| "unexpected end of file".to_owned())
+        };
+        let around = Surroundings { lookup: &lookup, suite: &suite, syntax: &syntax };
+        let findings = check(&TaskFile::scan(text.as_bytes()), around);
         let own = findings.into_iter().filter(|finding| finding.line == 1);
         own.map(|finding| format!("{:?}: {}\n", finding.severity, finding.message)).collect()
     }
@@ -219,6 +272,7 @@ mod tests {
     fn a_program_that_is_not_there_is_an_error_unless_a_task_makes_it() {
         insta::assert_snapshot!(found("`mkae test`"), @"Error: 1.1: Verify runs `mkae test`, and `mkae` is no program: it is not on PATH, and no task makes it. Correct the command, or install the program");
         insta::assert_snapshot!(found("`docs/a.md`"), @"Error: 1.1: Verify runs `docs/a.md`, and `docs/a.md` is no program: it cannot be started, and no task makes it. Correct the command, or install the program");
+        insta::assert_snapshot!(found("`make &&`"), @"Error: 1.1: a shell cannot read `make &&`: unexpected end of file. Correct the command");
         assert!(found("`/no/such x`").contains("there is no such file"));
         assert!(found("`make && mkae`").starts_with("Error"), "every part of a list");
         assert!(found("\n    ```sh\n    mkae\n    ```").starts_with("Error"), "a block");

@@ -59,6 +59,8 @@ pub enum Stands {
     NeedsCheck,
     /// It passed in a worktree in an earlier run, and was not integrated.
     Ready,
+    /// It is worked on already; only its place may be another by now.
+    UnderWay,
 }
 
 /// Something that has happened.
@@ -91,6 +93,8 @@ pub enum Input {
     Settled(AttemptId),
     /// The attempt is not open any more: a person has changed the plan.
     Lost(AttemptId),
+    /// A person does not want the attempt any more. May be told again and again.
+    Unwanted(AttemptId),
     /// A start was broken off because everybody stops, before its agent ran.
     NotStarted(Launch),
     /// What was done for the attempt was broken off because everybody stops; it stays
@@ -185,6 +189,9 @@ pub enum Action {
         /// The reason.
         trouble: Trouble,
     },
+    /// End the attempt for a person who does not want it any more. It counts for
+    /// nothing, and what it has made is kept.
+    Drop(AttemptId),
     /// Tell that another agent takes over.
     TellChange {
         /// Who worked.
@@ -205,8 +212,8 @@ pub enum Action {
     },
     /// Tell that starts are held back until a price is known.
     TellHeldBack,
-    /// Tell that the attempt at this task was forgotten twice in a row: something
-    /// deletes the journal.
+    /// Tell that an attempt at this task was forgotten twice, and nothing was settled in
+    /// between: something deletes the journal.
     TellForgotten(String),
     /// The run is over.
     Finish(Outcome),

@@ -140,6 +140,34 @@ fn results_are_integrated_in_the_order_of_the_plan_as_soon_as_those_before_them_
 }
 
 #[test]
+fn a_task_that_is_added_in_front_of_one_that_is_ready_is_integrated_before_it() {
+    let mut story = Story::new(&["claude"], 2);
+    story.begins();
+    let launches = story.opens(vec![member("a", 0), member("c", 1)]);
+    story.ends(launches[1], done());
+    assert_eq!(story.on(Input::Ready(id("c"))), [Action::Join { room: 1 }]);
+    // A person has written `b` in front of `c` meanwhile.
+    let moved = |name, place| OpenWork { stands: Stands::UnderWay, ..member(name, place) };
+    let joined = story.on(Input::Opened(vec![
+        member("b", 1),
+        moved("a", 0),
+        moved("c", 2),
+        moved("of another run", 3),
+    ]));
+    assert_eq!(starts(&joined), [Launch(3)]);
+    story.ends(launches[0], done());
+    let first = story.on(Input::Ready(id("a")));
+    assert!(first.contains(&Action::Integrate(id("a"))), "{first:?}");
+    let next = story.on(Input::Settled(id("a")));
+    assert!(!next.contains(&Action::Integrate(id("c"))), "{next:?}");
+    story.ends(Launch(3), done());
+    let second = story.on(Input::Ready(id("b")));
+    assert!(second.contains(&Action::Integrate(id("b"))), "{second:?}");
+    let last = story.on(Input::Settled(id("b")));
+    assert!(last.contains(&Action::Integrate(id("c"))), "{last:?}");
+}
+
+#[test]
 fn a_place_that_gets_free_takes_the_next_task_of_the_group_at_once() {
     let mut story = Story::new(&["claude"], 2);
     story.begins();
@@ -444,5 +472,59 @@ fn an_attempt_that_is_forgotten_twice_in_a_row_ends_the_run() {
         story.ends(Launch(n), done());
         let input = if n % 2 == 1 { Input::Lost(id("a")) } else { Input::Settled(id("a")) };
         assert_eq!(story.on(input), [Action::Open], "work between them counts");
+    }
+}
+
+#[test]
+fn an_attempt_that_a_person_does_not_want_is_ended_and_its_task_begins_anew() {
+    let mut story = Story::new(&["claude"], 1);
+    story.begins();
+    story.opens(vec![alone("a")]);
+    assert_eq!(story.on(Input::Unwanted(id("a"))), [Action::End(Launch(1))]);
+    assert_eq!(story.on(Input::Unwanted(id("a"))), [], "once is enough");
+    assert_eq!(story.on(Input::Tick), [Action::End(Launch(1))], "until its end is told");
+    let killed = Trouble::Crash("ended".into());
+    assert_eq!(but_charges(story.fails(Launch(1), killed)), [Action::Drop(id("a"))]);
+    assert_eq!(story.on(Input::Settled(id("a"))), [Action::Open]);
+    assert_eq!(story.opens(vec![alone("b")]), [Launch(2)]);
+    assert_eq!(story.on(Input::Unwanted(id("a"))), [], "it is over");
+}
+
+#[test]
+fn what_an_unwanted_member_of_a_group_has_made_is_not_integrated() {
+    let mut story = Story::new(&["claude"], 2);
+    story.begins();
+    story.opens(vec![member("a", 0), member("b", 1)]);
+    story.ends(Launch(1), done());
+    assert_eq!(story.on(Input::Unwanted(id("a"))), [], "its check runs");
+    assert_eq!(story.on(Input::Ready(id("a"))), [Action::Drop(id("a"))]);
+    story.on(Input::Settled(id("a")));
+    let actions = but_charges(story.ends(Launch(2), done()));
+    assert!(!actions.contains(&Action::Drop(id("b"))), "{actions:?}");
+    assert_eq!(story.on(Input::Ready(id("b"))), [Action::Integrate(id("b"))]);
+}
+
+#[test]
+fn an_unwanted_attempt_whose_verdict_comes_first_has_it() {
+    let mut story = Story::new(&["claude"], 1);
+    story.begins();
+    story.opens(vec![alone("a")]);
+    story.ends(Launch(1), done());
+    assert_eq!(story.on(Input::Unwanted(id("a"))), [], "it is being judged");
+    assert_eq!(story.on(Input::Settled(id("a"))), [Action::Open]);
+}
+
+#[test]
+fn two_attempts_that_are_forgotten_in_turn_end_the_run() {
+    let mut story = Story::new(&["claude"], 1);
+    story.begins();
+    for (n, task) in (1..).zip(["a", "b", "a"]) {
+        story.opens(vec![alone(task)]);
+        story.ends(Launch(n), done());
+        let actions = story.on(Input::Lost(id(task)));
+        match n {
+            1 | 2 => assert_eq!(actions, [Action::Open], "{task}: each for the first time"),
+            _ => assert_eq!(actions[0], Action::TellForgotten("a".into())),
+        }
     }
 }

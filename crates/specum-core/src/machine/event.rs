@@ -3,7 +3,7 @@
 use crate::budget::Charge;
 use crate::journal::{Changes, StateChange};
 use crate::progress::{Note, Section};
-use crate::state::{Driver, Owner, State};
+use crate::state::{Driver, Owner, PauseAfter, State};
 use crate::tasks::{TaskEdit, TaskKey};
 
 /// Something that happened to the loop.
@@ -56,11 +56,49 @@ pub enum Event {
         /// What a person is asked.
         reason: String,
     },
+    /// The check of a task cannot be run, whatever an attempt does: the loop is to wait
+    /// for a person. No failed attempt.
+    Halt {
+        /// The task, by index.
+        index: usize,
+        /// Why, and what a person is to do.
+        reason: String,
+    },
     /// A person says that a task is done.
     Tick {
         /// The task, by index.
         index: usize,
     },
+    /// A person wants a task passed over. Its box stays open.
+    Skip {
+        /// The task, by index.
+        index: usize,
+    },
+    /// A person wants a task worked on after all.
+    Unskip {
+        /// The task, by index.
+        index: usize,
+    },
+    /// A person wants a task worked on once more: its box is opened, and it has all
+    /// its attempts again.
+    Retry {
+        /// The task, by index.
+        index: usize,
+    },
+    /// A person has the work of a task taken out again.
+    Undo {
+        /// The task, by index.
+        index: usize,
+    },
+    /// A person wants the loop to wait once this is over.
+    PauseAfter(PauseAfter),
+    /// A phase begins that a person has to approve.
+    AwaitApproval {
+        /// Its heading.
+        phase: String,
+    },
+    /// A person lets the loop go on to the phase that waits for it.
+    Approve,
     /// The plan was edited, or a person has answered a question about it.
     Follow {
         /// The old ids with the new keys of tasks that are called otherwise now.
@@ -87,8 +125,8 @@ pub enum Event {
         /// Why, if it is not a person's wish.
         why: Option<String>,
     },
-    /// A person lets it go on.
-    Resume,
+    /// A person lets it go on, and may let it use more than was agreed before.
+    Resume(Raise),
     /// Nobody works the batch any more: a person has ticked or removed what was
     /// left of it.
     EndBatch,
@@ -107,6 +145,8 @@ pub struct Start {
     pub max_global_iterations: Option<u64>,
     /// Whether a task that keeps failing gets a fix task.
     pub recovery_mode: Option<bool>,
+    /// Whether to go on with what does not need a blocked task.
+    pub keep_going: Option<bool>,
     /// Who drives.
     pub driver: Driver,
     /// Who works.
@@ -117,6 +157,28 @@ pub struct Start {
     pub max_cost: Option<f64>,
     /// Longest time of work, in milliseconds.
     pub max_millis: Option<u64>,
+    /// Whether a person has to approve each phase.
+    pub approve: Option<bool>,
+}
+
+/// What a loop may use from now on. What is not said stays as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Raise {
+    /// Attempts in all.
+    pub max_global_iterations: Option<u64>,
+    /// Most tokens.
+    pub max_tokens: Option<u64>,
+    /// Most dollars.
+    pub max_cost: Option<f64>,
+    /// Longest time of work, in milliseconds.
+    pub max_millis: Option<u64>,
+}
+
+impl Raise {
+    /// Whether it says anything.
+    pub fn says_something(&self) -> bool {
+        *self != Raise::default()
+    }
 }
 
 impl Start {
@@ -181,6 +243,24 @@ impl Step {
     /// The edits of the task file.
     pub fn edits(&self) -> Vec<TaskEdit> {
         edits(&self.effects)
+    }
+
+    /// What the loop says of itself.
+    pub fn signals(&self) -> Vec<Signal> {
+        let signals = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Signal(signal) => Some(*signal),
+            _ => None,
+        });
+        signals.collect()
+    }
+
+    /// The ids of the fix tasks that are added.
+    pub fn inserted(&self) -> Vec<String> {
+        let fixes = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Edit(TaskEdit::InsertAfter { id, .. }) => Some(id.clone()),
+            _ => None,
+        });
+        fixes.collect()
     }
 
     /// What is done to the files. `notes_of` gives what the executor at a

@@ -18,7 +18,7 @@ impl Loop<'_> {
             let (Some(task), Some(reason)) = (self.file.tasks.get(index), result.error) else {
                 continue;
             };
-            if result.attempts < cap {
+            if result.attempts < cap || result.blocked || self.state.is_skipped(task) {
                 continue;
             }
             match self.fix_for(task, &reason) {
@@ -34,10 +34,17 @@ impl Loop<'_> {
 
     fn block(&mut self, task: &Task, attempts: u64, reason: &str, why: &str) {
         let name = task.name();
-        self.note(Section::Blockers, format!("- {name} failed {attempts} times ({why}): {reason}"));
-        let blocked = format!("task {name} failed {attempts} times ({why}): {reason}");
-        self.state.standing = Standing::Blocked(blocked);
-        self.effects.push(Effect::Signal(Signal::Blocked));
+        let often = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+        self.note(Section::Blockers, format!("- {name} failed {often} ({why}): {reason}"));
+        let blocked = format!("task {name} failed {often} ({why}): {reason}");
+        match self.state.task_results.get_mut(&task.index).filter(|_| self.state.keep_going) {
+            // The loop blocks when nothing is left that does not need it.
+            Some(result) => (result.blocked, result.error) = (true, Some(blocked)),
+            None => {
+                self.state.standing = Standing::Blocked(blocked);
+                self.effects.push(Effect::Signal(Signal::Blocked));
+            }
+        }
     }
 
     /// A fix task for one that keeps failing, or why there can be none.

@@ -1,3 +1,5 @@
+mod keep_going;
+
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq};
 
 use super::*;
@@ -5,21 +7,21 @@ use crate::budget::Charge;
 use crate::tasks::Task;
 
 /// A loop over a task file, carried out in memory.
-struct World {
-    text: Vec<u8>,
-    state: State,
-    told: Vec<String>,
+pub(super) struct World {
+    pub(super) text: Vec<u8>,
+    pub(super) state: State,
+    pub(super) told: Vec<String>,
 }
 
 impl World {
-    fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let total = TaskFile::scan(text.as_bytes()).tasks.len();
         let mut world = World { text: text.into(), state: State::new(total), told: Vec::new() };
         world.happen(Event::Start(Start::default()));
         world
     }
 
-    fn happen(&mut self, event: Event) -> Vec<Signal> {
+    pub(super) fn happen(&mut self, event: Event) -> Vec<Signal> {
         let text = self.text.clone();
         let step = step(&self.state, &TaskFile::scan(&text), event);
         let mut signals = Vec::new();
@@ -37,15 +39,15 @@ impl World {
         signals
     }
 
-    fn pass(&mut self, index: usize) -> Vec<Signal> {
+    pub(super) fn pass(&mut self, index: usize) -> Vec<Signal> {
         self.happen(Event::Pass { index, unverified: false })
     }
 
-    fn fail(&mut self, index: usize) -> Vec<Signal> {
+    pub(super) fn fail(&mut self, index: usize) -> Vec<Signal> {
         self.happen(Event::Fail { index, reason: "verify failed".into() })
     }
 
-    fn due(&self) -> Due {
+    pub(super) fn due(&self) -> Due {
         due(&self.state, &TaskFile::scan(&self.text), &Scope::all(5), &PlanRecord::default())
     }
 
@@ -53,7 +55,7 @@ impl World {
         (self.state.task_index, self.state.task_iteration, self.state.global_iteration)
     }
 
-    fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         std::str::from_utf8(&self.text).unwrap()
     }
 }
@@ -216,7 +218,7 @@ fn without_recovery_the_last_failure_blocks_and_a_person_may_resume() {
     assert_eq!(world.state.to_object()["awaitingApproval"], true);
     world.happen(Event::Start(Start::default()));
     assert!(matches!(world.due(), Due::Blocked(_)), "starting again is no remedy");
-    world.happen(Event::Resume);
+    world.happen(Event::Resume(Raise::default()));
     assert_eq!((world.due(), world.state.task_iteration), (Due::Work(Unit::Sequential(0)), 1));
 }
 
@@ -229,7 +231,7 @@ fn a_fix_that_an_unclosed_fence_would_hide_is_not_made() {
     world.state.recovery_mode = true;
     assert_eq!(world.fail(0), [Signal::Blocked]);
     assert_eq!(world.text(), text);
-    insta::assert_snapshot!(world.state.blocked().unwrap(), @"task 1.1 failed 1 times (a fence or comment in tasks.md is not closed and would hide a fix): verify failed");
+    insta::assert_snapshot!(world.state.blocked().unwrap(), @"task 1.1 failed once (a fence or comment in tasks.md is not closed and would hide a fix): verify failed");
 }
 
 #[test]
@@ -414,7 +416,7 @@ fn pause_waits_and_resume_goes_on() {
     let mut world = World::new(THREE);
     world.happen(Event::Pause { why: None });
     assert_eq!(world.due(), Due::Paused(None));
-    world.happen(Event::Resume);
+    world.happen(Event::Resume(Raise::default()));
     assert_eq!(world.due(), Due::Work(Unit::Sequential(0)));
 }
 
@@ -447,7 +449,7 @@ proptest::proptest! {
     #[test]
     fn any_story_keeps_the_books_straight(
         marks in proptest::collection::vec((0_u8..3, proptest::bool::ANY), 1..8),
-        story in proptest::collection::vec((0_u8..6, 0_usize..8), 0..40),
+        story in proptest::collection::vec((0_u8..10, 0_usize..8), 0..40),
         recovery: bool,
     ) {
         let text: String = marks.iter().enumerate().map(|(n, (kind, done))| {
@@ -466,7 +468,11 @@ proptest::proptest! {
                 1 => { world.fail(index); }
                 2 => if let Due::Work(unit) = world.due() { world.happen(Event::Open(unit.tasks().to_vec())); },
                 3 => { world.happen(Event::Pause { why: None }); }
-                4 => { world.happen(Event::Resume); }
+                4 => { world.happen(Event::Resume(Raise::default())); }
+                5 => { world.happen(Event::Skip { index }); }
+                6 => { world.happen(Event::Unskip { index }); }
+                7 => { world.happen(Event::Retry { index }); }
+                8 => { world.happen(Event::Undo { index }); }
                 _ => { world.happen(Event::Start(Start::default())); }
             }
             let file = TaskFile::scan(&world.text);
@@ -575,7 +581,7 @@ fn a_batch_does_not_wait_for_whoever_takes_the_place_of_a_task_that_a_person_tic
 /// Events about tasks by position, and whatever else changes counters and batches.
 fn any_event() -> impl Strategy<Value = Event> {
     let numbers = (0_usize..6, proptest::collection::vec(0_usize..6, 0..4), any::<u64>());
-    (0..14, numbers).prop_map(|(what, (index, indices, number))| {
+    (0..21, numbers).prop_map(|(what, (index, indices, number))| {
         let reason = "it does not work".to_owned();
         match what {
             0 => Event::Open(indices),
@@ -589,8 +595,15 @@ fn any_event() -> impl Strategy<Value = Event> {
             8 => Event::Start(Start { max_global_iterations: Some(number), ..Start::default() }),
             9 => Event::Start(Start::default()),
             10 => Event::Charge { charge: Charge::default(), millis: number },
-            11 => Event::Resume,
+            11 => Event::Resume(Raise::default()),
             12 => Event::EndBatch,
+            13 => Event::Skip { index },
+            14 => Event::Unskip { index },
+            15 => Event::Retry { index },
+            16 => Event::Undo { index },
+            17 => Event::PauseAfter(PauseAfter::Task),
+            18 => Event::AwaitApproval { phase: "x".into() },
+            19 => Event::Approve,
             _ => Event::Complete,
         }
     })

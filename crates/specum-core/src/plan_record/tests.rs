@@ -21,6 +21,7 @@ fn passed(id: &str) -> Record {
         task: key(id),
         attempt: 1,
         unverified: false,
+        proof: None,
         changed: vec![],
         to_commit: false,
         outside: vec![],

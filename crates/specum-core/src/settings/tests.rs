@@ -26,7 +26,7 @@ fn aliases_that_multiply_are_a_problem_and_no_list() {
 
 #[test]
 fn no_front_matter_means_defaults() {
-    for text in ["", "# Title\nenabled: false\n", "---", "---\n---\n"] {
+    for text in ["", "\n \n", "---", "---\n---\n"] {
         assert_eq!(parse(text.as_bytes()), (Settings::default(), vec![]), "{text}");
     }
 }
@@ -123,7 +123,8 @@ fn a_run_takes_its_options_from_here() {
     let body = "agent: [claude, codex]\nagent_command: my-agent --fast\nmodel: opus\n\
         max_task_iterations: 3\nmax_global_iterations: 50\nrecovery_mode: yes\naccept_git_changes: true\n\
         task_timeout: 1h30m\nidle_timeout: 90\nverify_timeout: 2h\nkeep_days: 7\nmax_time: 8h\nmax_cost: 2.5\n\
-        max_tokens: 1000000\nworktree_setup: npm ci\nisolate: true\nworktree_caches: target";
+        max_tokens: 1000000\nworktree_setup: npm ci\nisolate: true\nworktree_caches: target\n\
+        verify: npm test\nverify_all: [npm run lint]\napprove: phase";
     assert_eq!(problems(body), Vec::<String>::new());
     let expected = RunSettings {
         agent: vec!["claude".into(), "codex".into()],
@@ -132,9 +133,15 @@ fn a_run_takes_its_options_from_here() {
         max_task_iterations: Some(3),
         max_global_iterations: Some(50),
         recovery_mode: Some(true),
+        approve: Some(true),
         accept_git_changes: Some(true),
         task_timeout: Some(5_400_000),
         idle_timeout: Some(90_000),
+        suite: Suite {
+            verify: vec!["npm test".into()],
+            verify_all: vec!["npm run lint".into()],
+            once: false,
+        },
         verify_timeout: Some(7_200_000),
         keep_days: Some(7),
         max_time: Some(28_800_000),
@@ -143,6 +150,7 @@ fn a_run_takes_its_options_from_here() {
         worktree_setup: Some("npm ci".into()),
         isolate: Some(true),
         worktree_caches: vec!["target".into()],
+        ..RunSettings::default()
     };
     assert_eq!(read(body).run, expected);
     assert_eq!(read("agent: claude, codex").run.agent, ["claude", "codex"]);
@@ -153,23 +161,12 @@ fn a_run_takes_its_options_from_here() {
         "idle_timeout: soon",
         "task_timeout: 10 fortnights",
         "recovery_mode: perhaps",
+        "approve: tasks",
         "agent: {a: b}",
         "model:",
         "max_cots: 5",
     ] {
         assert_eq!(problems(wrong).len(), 1, "{wrong}");
-    }
-}
-
-#[test]
-fn times_as_people_write_them() {
-    let cases =
-        [("90", 90_000), ("90s", 90_000), ("10m", 600_000), ("1h 30m", 5_400_000), ("5ms", 5)];
-    for (text, millis) in cases {
-        assert_eq!(duration(text), Some(millis), "{text}");
-    }
-    for text in ["", "m", "-5s", "1.5h", "5 lightyears", "99999999999999999999", "1h x"] {
-        assert_eq!(duration(text), None, "{text}");
     }
 }
 
@@ -190,4 +187,52 @@ fn a_cache_that_is_not_below_the_project_is_a_problem() {
         assert!(said[0].contains("paths below the project"), "{path}: {}", said[0]);
     }
     assert_eq!(problems("isolate: perhaps").len(), 1);
+}
+
+#[test]
+fn settings_that_stand_outside_of_any_front_matter_are_a_problem() {
+    for text in ["max_parallel: 3\n", "# Title\nenabled: false\n"] {
+        let (settings, problems) = parse(text.as_bytes());
+        assert_eq!(settings, Settings::default());
+        let [Problem { line: 1, message }] = problems.as_slice() else { panic!("{problems:?}") };
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(message, @"there are no settings here: they stand at the top, between two lines `---`");
+        }
+    }
+}
+
+#[test]
+fn a_persons_settings_stand_on_top_of_the_teams() {
+    let mut settings = Settings::default();
+    let team = b"# ours\nmax_parallel: 3\nmax_task_iterations: 4\nagent: [claude, codex]\nkeep_going: true\n";
+    assert_eq!(super::read(Place::Team, team, &mut settings), []);
+    let own = b"---\nagent: codex\nkeep_going: false\ndefault_max_iterations: 9\n---\n";
+    assert_eq!(super::read(Place::Person, own, &mut settings), []);
+    assert_eq!((settings.max_parallel, settings.run.max_task_iterations), (3, Some(4)));
+    assert_eq!(
+        (settings.run.agent, settings.run.keep_going),
+        (vec!["codex".to_owned()], Some(false))
+    );
+    // A file for a team is YAML as a whole; the lines `---` may stand there too.
+    let mut fenced = Settings::default();
+    assert_eq!(super::read(Place::Team, b"---\nmax_parallel: 2\n---\nno: more\n", &mut fenced), []);
+    assert_eq!(fenced.max_parallel, 2);
+    let mistakes = super::read(Place::Team, b"max_paralel: 3\nbell: loud\n", &mut fenced);
+    assert_eq!(mistakes.iter().map(|problem| problem.line).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn branch_and_notices_are_words_lists_or_truths() {
+    let branch = |value: &str| read(&format!("branch: {value}")).run.branch;
+    assert_eq!(branch("true"), Some(Branch::OfSpec));
+    assert_eq!(branch("off"), Some(Branch::Here));
+    assert_eq!(branch("feature/x"), Some(Branch::Named("feature/x".into())));
+    let run = read("notify: notify-send x\nnotify_on: [complete, no-agent]\nbell: false").run;
+    assert_eq!(run.notify.as_deref(), Some("notify-send x"));
+    assert_eq!(run.notify_on, Some(vec![Notice::Complete, Notice::NoAgent]));
+    assert_eq!(run.bell, Some(false));
+    insta::assert_snapshot!(problems("notify_on: [complet]\nbranch: 3").join("\n"), @"
+    2: `notify_on`: there is no `complet`; did you mean `complete`?
+    3: `branch` must be a name, or true, not 3
+    ");
 }

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    AgentChange, Attempt, AttemptResult, Kept, Outside, Spent, Standing, Summary, TaskSummary, Wait,
+    AgentChange, Attempt, AttemptResult, Kept, Outside, Places, Spent, Standing, Summary,
+    TaskSummary, Wait,
 };
 use crate::journal::{Changes, Entry, Record, StateChange};
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlanRecord};
 use crate::tasks::{TaskFile, TaskKey, TaskMatch};
+use crate::verify::Proof;
 
 /// The summary of one loop.
 pub(super) fn gather(records: &[Record], file: &TaskFile<'_>) -> Summary {
@@ -39,6 +41,8 @@ struct Gathering<'f, 't> {
     file: &'f TaskFile<'t>,
     /// Where each task stands among the tasks of the summary, by id.
     places: HashMap<String, usize>,
+    /// The places of the attempts.
+    attempts: Places,
 }
 
 impl<'f, 't> Gathering<'f, 't> {
@@ -60,10 +64,11 @@ impl<'f, 't> Gathering<'f, 't> {
         for (place, task) in summary.tasks.iter().enumerate() {
             places.entry(task.id.clone()).or_insert(place);
         }
-        Gathering { summary, file, places }
+        Gathering { summary, file, places, attempts: Places::default() }
     }
 
     fn take(&mut self, record: &Record) {
+        self.attempts.take(&record.entry);
         match &record.entry {
             Entry::Opened { task, attempt, .. } => self.open(task, *attempt, &record.at),
             Entry::SentBack { task, attempt, reasons } => {
@@ -90,8 +95,9 @@ impl<'f, 't> Gathering<'f, 't> {
                 }
             }
             Entry::Kept { task, attempt, reference, files } => {
+                let place = self.attempts.of(task, *attempt);
                 let (task, reference) = (task.id.clone(), reference.clone());
-                let kept = Kept { task, attempt: *attempt, reference, files: *files };
+                let kept = Kept { task, attempt: *attempt, place, reference, files: *files };
                 self.summary.kept.push(kept);
             }
             Entry::Waited { agent, why, millis } => {
@@ -129,23 +135,25 @@ impl<'f, 't> Gathering<'f, 't> {
 
     /// An attempt begins, or is begun again after whoever worked it was gone.
     fn open(&mut self, key: &TaskKey, number: u64, at: &Moment) {
-        let place = self.place(key);
+        let (place, count) = (self.place(key), self.attempts.of(key, number));
         let attempts = &mut self.summary.tasks[place].attempts;
         let again = attempts
             .last()
             .is_some_and(|last| last.number == number && last.result == AttemptResult::Open);
         if !again {
-            attempts.push(Attempt { number, began: at.clone(), ..Attempt::default() });
+            let began = at.clone();
+            attempts.push(Attempt { number, place: count, began, ..Attempt::default() });
         }
     }
 
     /// The last attempt of this number.
     fn attempt(&mut self, key: &TaskKey, number: u64, at: &Moment) -> &mut Attempt {
-        let place = self.place(key);
+        let (place, count) = (self.place(key), self.attempts.of(key, number));
         let attempts = &mut self.summary.tasks[place].attempts;
         let index = attempts.iter().rposition(|attempt| attempt.number == number);
         let index = index.unwrap_or_else(|| {
-            attempts.push(Attempt { number, began: at.clone(), ..Attempt::default() });
+            let began = at.clone();
+            attempts.push(Attempt { number, place: count, began, ..Attempt::default() });
             attempts.len() - 1
         });
         &mut attempts[index]
@@ -159,26 +167,37 @@ impl<'f, 't> Gathering<'f, 't> {
         }
         match &record.entry {
             Entry::Passed {
-                task, attempt, unverified, outside, proofs, output, millis, ..
+                task,
+                attempt,
+                unverified,
+                proof,
+                outside,
+                proofs,
+                output,
+                millis,
+                ..
             } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
                 attempt.result = AttemptResult::Passed;
                 attempt.unverified = *unverified;
+                attempt.proof = Some(Proof::on_record(*proof, *unverified));
                 attempt.outside.clone_from(outside);
                 attempt.proofs.clone_from(proofs);
                 attempt.output.clone_from(output);
-                attempt.millis = (*millis).max(attempt.millis);
+                took(attempt, *millis);
             }
-            Entry::Failed { task, attempt, reasons, class, output, millis, .. } => {
+            Entry::Failed { task, attempt, reasons, class, output, changed, millis, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.changed.clone_from(changed);
                 attempt.result = AttemptResult::Failed;
                 attempt.unverified = false;
+                attempt.proof = None;
                 attempt.outside.clear();
                 attempt.proofs.clear();
                 attempt.reasons.clone_from(reasons);
                 attempt.class.clone_from(class);
                 attempt.output.clone_from(output);
-                attempt.millis = (*millis).max(attempt.millis);
+                took(attempt, *millis);
             }
             Entry::SetAside { task, attempt, reasons, output, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
@@ -250,6 +269,14 @@ impl<'f, 't> Gathering<'f, 't> {
     }
 }
 
+/// The verdict tells how long an attempt took, as every line about it does; records of
+/// older versions may not.
+fn took(attempt: &mut Attempt, millis: u64) {
+    if millis > 0 {
+        attempt.millis = millis;
+    }
+}
+
 /// The sums over all tasks.
 fn add_up(summary: &mut Summary) {
     let Summary { tasks, by_person, unticked, .. } = summary;
@@ -266,6 +293,9 @@ fn add_up(summary: &mut Summary) {
         summary.commits += task.attempts.iter().filter(|one| one.commit.is_some()).count();
         if task.done && task.passed().is_some_and(|attempt| attempt.unverified) {
             summary.unverified.push(task.id.clone());
+        }
+        if task.done && task.passed().is_some_and(|attempt| attempt.proof == Some(Proof::Suite)) {
+            summary.by_suite.push(task.id.clone());
         }
         if task.done && task.passed().is_some_and(|attempt| !attempt.went_to_git) {
             summary.uncommitted.push(task.id.clone());

@@ -40,6 +40,7 @@ fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
         task: key(id),
         attempt,
         unverified: id == "1.2",
+        proof: None,
         changed: vec!["a".into(), "b".into()],
         to_commit: true,
         outside: vec!["b".into()],

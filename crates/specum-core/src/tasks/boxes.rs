@@ -107,6 +107,58 @@ fn bullet(item: &[u8]) -> Option<usize> {
     }
 }
 
+/// What a line without a box shows that a person calls an open box: `> - [ ] x`,
+/// `### [ ] x`, `2.1 [ ] x`, `☐ x`, a cell of a table. In front of it stands nothing but
+/// marks and one id.
+pub(super) fn is_meant_open(line: &[u8]) -> bool {
+    if memchr::memchr2(b'[', 0xE2, line).is_none() {
+        return false;
+    }
+    let line = line.trim_ascii();
+    match line.strip_prefix(b"|") {
+        Some(row) => row.split(|&byte| byte == b'|').any(begins_open),
+        None => begins_open(line),
+    }
+}
+
+/// Characters that are open boxes by themselves.
+const OPEN_SIGNS: [&[u8]; 5] =
+    ["☐".as_bytes(), "⬜".as_bytes(), "□".as_bytes(), "▢".as_bytes(), "🔲".as_bytes()];
+
+/// Whether a text begins with an open box, behind marks and at most one id.
+fn begins_open(text: &[u8]) -> bool {
+    let (mut rest, mut has_id) = (text, false);
+    loop {
+        // Emphasis, quotation marks and bullets may stand in front of a box.
+        let is_mark = |byte: &&u8| byte.is_ascii_whitespace() || b">#*_-+`".contains(byte);
+        let bare = &rest[rest.iter().take_while(is_mark).count()..];
+        let foreign = FOREIGN_BULLETS.iter().find_map(|bullet| bare.strip_prefix(*bullet));
+        let bare = foreign.unwrap_or(bare).trim_ascii_start();
+        if OPEN_SIGNS.iter().any(|sign| bare.starts_with(sign)) {
+            return true;
+        }
+        if let Some(behind) = bare.strip_prefix(b"[") {
+            let end = behind.iter().take(4).position(|&byte| byte == b']');
+            return end.is_some_and(|end| {
+                let is_open = matches!(behind[..end].trim_ascii(), b"" | b"-" | b"~");
+                let after = behind[end + 1..].first();
+                is_open && after.is_none_or(|b| b.is_ascii_whitespace() || b"*_`:".contains(b))
+            });
+        }
+        let length = bare.iter().position(u8::is_ascii_whitespace).unwrap_or(bare.len());
+        let word = &bare[..length];
+        let is_name =
+            ["task", "step"].iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+        let is_id = word.iter().any(u8::is_ascii_digit)
+            && word.iter().all(|byte| byte.is_ascii_alphanumeric() || b".-_:)(*`".contains(byte));
+        if length == 0 || !(is_name || is_id && !has_id) {
+            return false;
+        }
+        has_id |= is_id;
+        rest = &bare[length..];
+    }
+}
+
 /// A line without a bullet: `[ ] Title`, or a bullet that Markdown does not know.
 fn without_bullet(item: &[u8]) -> BoxLine<'_> {
     let foreign = FOREIGN_BULLETS.iter().find_map(|bullet| item.strip_prefix(*bullet));

@@ -12,9 +12,10 @@ use super::expect::{self, Clause, Expectation};
 use super::shell::{self, First};
 use super::spans;
 use crate::line;
+use crate::suite::{self, Suite};
 
 /// The Verify fields of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// What may be run, in its order. Which of it is run, [`Check::commands`]
     /// tells.
@@ -23,6 +24,10 @@ pub struct Check {
     unrun_fences: Vec<String>,
     /// The words, without the blanks around them.
     text: String,
+    /// What is run for the whole plan: in place of commands that there are not, and
+    /// behind them.
+    #[serde(default, skip_serializing_if = "Suite::is_empty")]
+    suite: Suite,
 }
 
 /// One command of a check.
@@ -37,6 +42,9 @@ pub struct Command {
     /// Whether it is only run if the one before it has failed, and makes up
     /// for it.
     pub instead: bool,
+    /// Whether it is a check of the whole plan, and no proof of this task's work alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suite: bool,
     /// Whether it stands in a sentence, where code may be a name.
     in_sentence: bool,
     /// Whether words stand in front of it that do not ask to run it.
@@ -94,7 +102,7 @@ impl Check {
         if text.is_empty() && pieces.is_empty() {
             return None;
         }
-        let mut check = Check { spans: Vec::new(), unrun_fences: Vec::new(), text };
+        let mut check = Check { text, ..Check::default() };
         for piece in pieces {
             match piece {
                 Piece::Words(words) => check.spans.extend(commands_in(words)),
@@ -116,9 +124,27 @@ impl Check {
         self.spans.push(command);
     }
 
-    /// What is run, in this order.
+    /// What checks a task in a plan with such checks of its own; `None` if nothing does.
+    pub fn in_plan(own: Option<Check>, suite: &Suite) -> Option<Check> {
+        if own.is_none() && suite.is_empty() {
+            return None;
+        }
+        Some(Check { suite: suite.clone(), ..own.unwrap_or_default() })
+    }
+
+    /// What is run, in this order: the task's own commands, or those of the plan if it
+    /// has none, and then what is run for every task.
     pub fn commands(&self, lookup: Lookup<'_>) -> Vec<Command> {
-        self.sorted(lookup).0
+        let mut commands = self.sorted(lookup).0;
+        if commands.is_empty() {
+            commands.extend(suite::commands(&self.suite.verify));
+        }
+        for command in suite::commands(&self.suite.verify_all) {
+            if commands.iter().all(|known| known.text != command.text) {
+                commands.push(command);
+            }
+        }
+        commands
     }
 
     /// The code and the blocks that are not run, as a person would name them.
@@ -161,6 +187,7 @@ impl Command {
             shell,
             expect: None,
             instead: false,
+            suite: false,
             in_sentence: false,
             mentioned: false,
             unread: None,
@@ -221,6 +248,21 @@ impl Command {
     /// The paths it may run, as far as its words name them.
     pub fn files(&self) -> Vec<String> {
         shell::files_it_runs(&self.text)
+    }
+
+    /// The simple commands of it, each as its words; `None` if it is more than a list
+    /// of them.
+    pub fn calls(&self) -> Option<Vec<Vec<String>>> {
+        shell::calls(&self.text)
+    }
+
+    /// The paths that its words name, whether it runs them or reads them.
+    pub fn paths(&self) -> Vec<String> {
+        let words = self.calls().unwrap_or_default().into_iter().flatten();
+        let is_path = |word: &String| {
+            !word.starts_with('-') && word.contains(['/', '.']) && !word.contains(['$', '*', '`'])
+        };
+        words.filter(is_path).map(|word| word.trim_start_matches("./").to_owned()).collect()
     }
 
     /// A word that only bash knows, if `sh` is to run it.

@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use super::boxes;
 use super::command::{Check, Piece};
-use super::scan::Fence;
 use super::spans::code_span;
-use crate::line::{self, Line};
+use crate::line::{self, Fence, Line};
 
 /// The fields of a task. A field that is not there is empty; of several with
 /// one name the first counts, but every Verify.
@@ -59,7 +58,7 @@ pub(super) fn parse(block: &[u8]) -> Fields {
         // Most titles name no file, and a plan may have a hundred thousand.
         let title = line::lines(block)
             .next()
-            .filter(|line| memchr::memchr2(b'/', b'`', line.text).is_some());
+            .filter(|line| memchr::memchr3(b'/', b'`', b'.', line.text).is_some());
         fields.files = title.map(|line| paths_in(&line::readable(line.text))).unwrap_or_default();
     }
     fields
@@ -67,9 +66,14 @@ pub(super) fn parse(block: &[u8]) -> Fields {
 
 /// The files that a title names: `Create the model in src/models/user.py`. A word is a
 /// path if it has a slash and ends in a file's name or a slash, or if it is code and does
-/// one of these.
+/// one of these. In a plan of spec-kit, `- [ ] T012`, a name alone is enough.
 fn paths_in(title: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
+    let is_id = |word: &str| {
+        let number = word.strip_prefix('T').unwrap_or_default();
+        number.len() > 1 && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_of_spec_kit = title.split_whitespace().take(5).any(is_id);
     for word in title.split_whitespace() {
         let word = word.trim_start_matches(['(', '"', '\'', '*']);
         let word = word.trim_end_matches([',', ';', ':', '.', ')', '"', '\'', '*']);
@@ -79,7 +83,7 @@ fn paths_in(title: &str) -> Vec<String> {
         let has_name = path.rsplit('/').next().is_some_and(is_file_name);
         let is_path = match path.contains('/') {
             true => has_name || path.ends_with('/'),
-            false => has_name && code.is_some(),
+            false => has_name && (code.is_some() || is_of_spec_kit && is_source_name(path)),
         };
         if is_plain && is_path && !path.contains("://") && !paths.iter().any(|known| known == path)
         {
@@ -87,6 +91,20 @@ fn paths_in(title: &str) -> Vec<String> {
         }
     }
     paths
+}
+
+/// Whether a word in a sentence is the name of a file: `parser.py`, `Cargo.toml`, and not
+/// `Node.js` or `example.com`.
+fn is_source_name(word: &str) -> bool {
+    const ENDINGS: [&str; 44] = [
+        "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "ex", "exs", "go", "gradle",
+        "h", "hpp", "html", "ini", "java", "js", "json", "jsx", "kt", "lock", "lua", "md", "mjs",
+        "php", "proto", "py", "rb", "rs", "scss", "sh", "sql", "svelte", "swift", "tf", "toml",
+        "ts", "tsx", "txt", "vue", "yaml", "yml",
+    ];
+    let Some((name, ending)) = word.rsplit_once('.') else { return false };
+    let is_library = ending == "js" && name.starts_with(|c: char| c.is_ascii_uppercase());
+    !name.is_empty() && !is_library && ENDINGS.contains(&ending)
 }
 
 /// Whether a word has an ending as files have.

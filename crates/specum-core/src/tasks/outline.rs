@@ -47,6 +47,7 @@ pub(super) fn scanned(mut found: Found<'_>) -> Scanned {
         headings: Vec::new(),
         under: Vec::new(),
         steps: Vec::new(),
+        sections: std::mem::take(&mut found.sections),
         digest: OnceLock::new(),
     };
     cut_blocks(&mut found, kind);
@@ -116,6 +117,9 @@ fn outside_of_fields(text: &[u8], tasks: &[Task], mut unread: Vec<UnreadBox>) ->
     // Where the first field of the task stands that was asked for last.
     let mut known: Option<(usize, Option<usize>)> = None;
     unread.retain(|found| {
+        if found.hidden.is_some() {
+            return true;
+        }
         let behind = tasks.partition_point(|task| task.block.start <= found.at);
         let Some(task) = tasks[..behind].last().filter(|task| found.at < task.block.end) else {
             return true;

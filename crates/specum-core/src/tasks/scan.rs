@@ -1,10 +1,11 @@
 //! One pass over the lines of a task file.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::boxes::{self, BoxLine, Label, is_plain_number};
-use super::{Task, TaskFile, UnreadBox, outline};
-use crate::line::{self, Line};
+use super::{HiddenBoxes, Task, TaskFile, UnreadBox, outline};
+use crate::line::{self, Fence, Line};
 
 /// What hides the lines between its first and its last one, and whether it is
 /// known to have a last one although a phase begins inside.
@@ -44,6 +45,70 @@ impl Hidden {
     }
 }
 
+/// Tells, line by line, what of a file is visible: not in a fence nor in a comment.
+pub(super) struct Visible<'t> {
+    hidden: Hidden,
+    ahead: Ahead<'t>,
+    /// How many lines were looked at.
+    lines: usize,
+    /// The line that begins what hides others.
+    opened: Option<Opened>,
+}
+
+/// A line that begins a fence or a comment.
+#[derive(Clone, Copy)]
+struct Opened {
+    /// From 1.
+    line: usize,
+    /// Where the next line begins.
+    behind: usize,
+}
+
+impl<'t> Visible<'t> {
+    pub(super) fn of(text: &'t [u8]) -> Visible<'t> {
+        Visible { hidden: Hidden::Not, ahead: Ahead::new(text), lines: 0, opened: None }
+    }
+
+    /// Where the first character of the next line is that is no blank, if the line is
+    /// visible.
+    pub(super) fn first(&mut self, line: &Line<'_>) -> Option<usize> {
+        self.lines += 1;
+        if is_phase_heading(line.text) {
+            self.hidden.meets_phase(line, &mut self.ahead);
+        }
+        if !matches!(self.hidden, Hidden::Not) {
+            if self.hidden.ends_with(line) {
+                self.hidden = Hidden::Not;
+            }
+            return None;
+        }
+        let first = line.text.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
+        let fence = match line.text[first] {
+            b'`' | b'~' => Fence::opened_by(line),
+            _ => None,
+        };
+        if let Some(fence) = fence {
+            self.hide(Hidden::Fence { fence, is_closed: false }, line);
+            return None;
+        }
+        if line.text[first] == b'<' && opens_comment(line.text) {
+            self.hide(Hidden::Comment { is_closed: false }, line);
+            return None;
+        }
+        Some(first)
+    }
+
+    fn hide(&mut self, hidden: Hidden, line: &Line<'_>) {
+        self.hidden = hidden;
+        self.opened = Some(Opened { line: self.lines, behind: line.end });
+    }
+
+    /// The line that hides everything behind it, at the end of the file.
+    fn unclosed(&self) -> Option<Opened> {
+        self.opened.filter(|_| !matches!(self.hidden, Hidden::Not))
+    }
+}
+
 #[cfg(test)]
 thread_local! {
     /// How often a file was scanned, for tests of what is not to be done twice.
@@ -54,38 +119,26 @@ pub(super) fn scan(text: &[u8]) -> TaskFile<'_> {
     #[cfg(test)]
     SCANS.set(SCANS.get() + 1);
     let mut found = Found::in_text(text);
-    let mut hidden = Hidden::Not;
-    let mut ahead = Ahead::new(text);
+    let mut visible = Visible::of(text);
 
     for (number, line) in line::lines(text).enumerate() {
-        if is_phase_heading(line.text) {
-            hidden.meets_phase(&line, &mut ahead);
-        }
-        if !matches!(hidden, Hidden::Not) {
-            if hidden.ends_with(&line) {
-                hidden = Hidden::Not;
-            }
-            continue;
-        }
         // Most lines are told by their first character that is no blank.
-        let Some(first) = line.text.iter().position(|byte| !matches!(byte, b' ' | b'\t')) else {
-            continue;
-        };
+        let Some(first) = visible.first(&line) else { continue };
         match line.text[first] {
-            b'`' | b'~' => {
-                if let Some(fence) = Fence::opened_by(&line) {
-                    hidden = Hidden::Fence { fence, is_closed: false };
-                }
-            }
-            b'<' if opens_comment(line.text) => hidden = Hidden::Comment { is_closed: false },
             b'-' | b'*' | b'+' if boxes::may_have_box(&line.text[first..]) => {
                 found.item(&line, number + 1);
             }
             // A number, a bracket, or a bullet that is not ASCII.
             b'0'..=b'9' | b'[' | 0xE2 => found.item(&line, number + 1),
-            b'#' => found.heading(&line, number + 1),
-            _ => {}
+            b'#' => {
+                found.meant(&line, number + 1);
+                found.heading(&line, number + 1);
+            }
+            _ => found.meant(&line, number + 1),
         }
+    }
+    if let Some(opened) = visible.unclosed() {
+        found.hidden_behind(opened);
     }
     let scanned = outline::scanned(found);
     TaskFile { text, scanned: Arc::new(scanned) }
@@ -106,8 +159,8 @@ pub(super) struct Found<'t> {
     pub(super) unread: Vec<UnreadBox>,
     /// Whether every box is a task: all stand at one depth, and have ids of their own.
     pub(super) is_flat: bool,
-    /// How many headings were met.
-    sections: usize,
+    /// The headings that were met.
+    pub(super) sections: Vec<Section>,
     /// Where the here-document ends that was met last.
     document_end: usize,
 }
@@ -131,6 +184,15 @@ pub(super) struct BlockEnd {
     pub(super) level: u32,
 }
 
+/// A heading, and with it what stands below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// How many `#` it has.
+    pub(crate) level: u32,
+    /// Where it stands.
+    pub(crate) line: Range<usize>,
+}
+
 impl<'t> Found<'t> {
     fn in_text(text: &'t [u8]) -> Found<'t> {
         Found {
@@ -141,7 +203,7 @@ impl<'t> Found<'t> {
             maybes: Vec::new(),
             unread: Vec::new(),
             is_flat: true,
-            sections: 0,
+            sections: Vec::new(),
             document_end: 0,
         }
     }
@@ -149,11 +211,8 @@ impl<'t> Found<'t> {
     /// A line that may be the item of a list.
     fn item(&mut self, line: &Line<'_>, number: usize) {
         match boxes::box_line(line.text) {
-            BoxLine::None => {}
-            BoxLine::Unread => {
-                let text = line::head(&line::readable(line.trimmed()), LONGEST_UNREAD).to_owned();
-                self.unread.push(UnreadBox { line: number, text, at: line.start });
-            }
+            BoxLine::None => self.meant(line, number),
+            BoxLine::Unread => self.unread(line, number, None),
             BoxLine::Box(found) => {
                 let Label { id, markers, title, optional, maybe } = found.label();
                 if let Some(label) = maybe {
@@ -169,7 +228,7 @@ impl<'t> Found<'t> {
                     markers,
                     done: found.done,
                     optional: optional || found.optional,
-                    section: self.sections,
+                    section: self.sections.len(),
                     line: number,
                     block: line.span(),
                     mark: line.start + found.mark,
@@ -177,6 +236,32 @@ impl<'t> Found<'t> {
                 });
             }
         }
+    }
+
+    /// A line without a box that a person may call one.
+    fn meant(&mut self, line: &Line<'_>, number: usize) {
+        if boxes::is_meant_open(line.text) {
+            self.unread(line, number, None);
+        }
+    }
+
+    fn unread(&mut self, line: &Line<'_>, number: usize, hidden: Option<HiddenBoxes>) {
+        let text = line::head(&line::readable(line.trimmed()), LONGEST_UNREAD).to_owned();
+        self.unread.push(UnreadBox { line: number, text, at: line.start, hidden });
+    }
+
+    /// The open boxes behind a fence or the beginning of a comment that nobody has closed:
+    /// nobody would work on them, and nobody miss them.
+    fn hidden_behind(&mut self, opened: Opened) {
+        let is_open = |line: &Line<'_>| match boxes::box_line(line.text) {
+            BoxLine::Box(found) => !found.done && !found.optional,
+            BoxLine::None | BoxLine::Unread => false,
+        };
+        let behind = line::lines(&self.text[opened.behind..]).enumerate();
+        let mut boxes = behind.filter(|(_, line)| is_open(line));
+        let Some((number, first)) = boxes.next() else { return };
+        let hidden = HiddenBoxes { more: boxes.count(), by: opened.line };
+        self.unread(&first, opened.line + 1 + number, Some(hidden));
     }
 
     /// A line that may be a heading. It ends the block above it, and may be a task.
@@ -196,7 +281,7 @@ impl<'t> Found<'t> {
             let checkbox = self.boxes.len() - 1;
             self.ends.push(BlockEnd { checkbox, at: line.start, level });
         }
-        self.sections += 1;
+        self.sections.push(Section { level, line: line.span() });
         let Some(label) = boxes::task_heading(&line.text[level as usize..]) else { return };
         self.is_flat = false;
         self.shapes.push(Shape::Heading(level));
@@ -207,7 +292,7 @@ impl<'t> Found<'t> {
             markers: label.markers,
             done: false,
             optional: false,
-            section: self.sections,
+            section: self.sections.len(),
             line: number,
             block: line.span(),
             mark: line.start,
@@ -218,33 +303,6 @@ impl<'t> Found<'t> {
 
 /// How much of a line is kept to name it.
 const LONGEST_UNREAD: usize = 60;
-
-/// A code fence: which character, and how many of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence {
-    mark: u8,
-    length: usize,
-}
-
-impl Fence {
-    /// The fence that a line begins with, after any blanks. Backticks behind
-    /// the first ones make a code span of it.
-    pub(super) fn opened_by(line: &Line<'_>) -> Option<Fence> {
-        let blanks = line.text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let text = &line.text[blanks..];
-        let mark = *text.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
-        let length = text.iter().take_while(|&&b| b == mark).count();
-        let is_span = mark == b'`' && text[length..].contains(&b'`');
-        (length >= 3 && !is_span).then_some(Fence { mark, length })
-    }
-
-    /// Whether a line ends what this fence has begun: the same character, at
-    /// least as often, and nothing else.
-    pub(super) fn is_closed_by(&self, line: &Line<'_>) -> bool {
-        let text = line.trimmed();
-        text.len() >= self.length && text.iter().all(|&b| b == self.mark)
-    }
-}
 
 /// What comes further down, looked up only when a phase begins inside a fence
 /// or a comment.
@@ -368,7 +426,7 @@ fn is_phase_heading(text: &[u8]) -> bool {
 }
 
 /// The level of a heading, `# ` to `###### ` at column 0.
-fn heading_level(text: &[u8]) -> Option<u32> {
+pub(super) fn heading_level(text: &[u8]) -> Option<u32> {
     let level = text.iter().take_while(|&&b| b == b'#').count();
     let is_heading =
         (1..=6).contains(&level) && text.get(level).is_none_or(u8::is_ascii_whitespace);

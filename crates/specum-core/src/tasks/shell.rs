@@ -165,6 +165,11 @@ pub(super) fn programs(command: &[u8]) -> Vec<String> {
     found
 }
 
+/// The simple commands of a list, each as its words; `None` if it is more than a list.
+pub(super) fn calls(command: &[u8]) -> Option<Vec<Vec<String>>> {
+    Some(parts(command)?.into_iter().map(|part| part.words).collect())
+}
+
 /// A word that only bash knows, in a command that `sh` runs.
 pub(super) fn bash_word(command: &[u8]) -> Option<String> {
     let parts = parts(command)?;

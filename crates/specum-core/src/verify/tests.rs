@@ -36,7 +36,7 @@ fn good_evidence_passes() {
     let verdict = judge(&evidence("Did it.\n\nTASK_COMPLETE"));
     assert_eq!(
         verdict,
-        Verdict { failures: vec![], unverified: false, outside: vec![], proofs: vec![] }
+        Verdict { failures: vec![], proof: Proof::Check, outside: vec![], proofs: vec![] }
     );
 }
 
@@ -214,15 +214,15 @@ fn one_of_several_is_enough_where_they_are_joined_by_or() {
 fn a_check_that_cannot_fail_proves_nothing() {
     let mut evidence = evidence("TASK_COMPLETE");
     evidence.check = CheckRun::Ran(vec![run("make | tee log", ProcessEnd::Code(0))]);
-    assert!(judge(&evidence).passed() && judge(&evidence).unverified);
+    assert!(judge(&evidence).passed() && judge(&evidence).unverified());
     evidence.check = CheckRun::Ran(vec![
         run("make", ProcessEnd::Code(0)),
         run("echo done", ProcessEnd::Code(0)),
     ]);
-    assert!(!judge(&evidence).unverified, "one of them could have failed");
+    assert!(!judge(&evidence).unverified(), "one of them could have failed");
     evidence.check =
         CheckRun::Ran(vec![run("make", ProcessEnd::Code(1)), run("true", ProcessEnd::Code(0))]);
-    assert!(judge(&evidence).unverified, "what failed proves nothing either");
+    assert!(judge(&evidence).unverified(), "what failed proves nothing either");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn without_a_command_a_task_passes_unverified() {
     let mut evidence = evidence("TASK_COMPLETE");
     evidence.check = CheckRun::Unverified;
     let verdict = judge(&evidence);
-    assert!(verdict.passed() && verdict.unverified);
+    assert!(verdict.passed() && verdict.unverified());
 }
 
 #[test]

@@ -4,14 +4,16 @@
 use std::path::Path;
 
 use specum_core::agent::Trouble;
-use specum_core::attempt::Attempt;
+use specum_core::attempt::{Attempt, Ending, Judgement, question, suite_question};
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::tasks;
-use specum_core::verify::{self, CheckRun, CommitRun, Evidence, Failure, FailureClass, Verdict};
+use specum_core::verify::{
+    self, CheckRun, CommitRun, Evidence, Failure, FailureClass, Proof, Verdict,
+};
 
-use super::judge::{By, Judgement, KEPT_EVIDENCE, evidence, question};
+use super::judge::{By, KEPT_EVIDENCE, evidence, foreign_ticks};
 use super::review::{review, without_ticks};
 use super::{AttemptError, Workspace};
 use crate::git;
@@ -118,32 +120,22 @@ impl Workspace {
         reason: String,
         output: String,
     ) -> Result<Judgement, AttemptError> {
-        let failures = vec![Failure { class: FailureClass::Verify, message: reason.clone() }];
-        let verdict = Verdict { unverified: false, ..Verdict::failed(failures) };
+        let failures = vec![Failure { class: FailureClass::Verify, message: reason }];
+        let verdict = Verdict { proof: Proof::Check, ..Verdict::failed(failures) };
         let tried = Trial { output, ..Trial::unchecked(verdict, Vec::new()) };
-        self.end(opened, tried, By::OnTop, |index| Event::SetAside { index, reason })
+        self.fail(opened, tried, By::OnTop)
     }
 
-    /// Ends an attempt as failed.
+    /// Ends an attempt that did not pass.
     pub fn fail(
         &self,
         opened: &Attempt,
         tried: Trial,
         by: By<'_>,
     ) -> Result<Judgement, AttemptError> {
-        let reason = tried.verdict.reason();
-        self.end(opened, tried, by, |index| Event::Fail { index, reason })
-    }
-
-    fn end(
-        &self,
-        opened: &Attempt,
-        tried: Trial,
-        by: By<'_>,
-        event: impl FnOnce(usize) -> Event,
-    ) -> Result<Judgement, AttemptError> {
         let locked = self.store.lock()?;
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
+        self.review_suite(&locked, &mut reviewed, false)?;
         self.tell(&mut reviewed);
         let view = &reviewed.view;
         let state =
@@ -151,47 +143,31 @@ impl Workspace {
         let file = view.file();
         let opened = &self.renamed(opened)?;
         self.is_still_open(state, opened, by)?;
-        let mut foreign = reviewed.unproved.clone();
-        foreign.retain(|key| key.id != opened.key.id);
-        let mut judged = Judgement::new(opened, tried.verdict, tried.left, &foreign);
-        judged.output = tried.output;
-        let index = match file.find(&opened.key) {
+        let task = match file.find(&opened.key) {
             tasks::TaskMatch::Same(index) | tasks::TaskMatch::Retitled(index) => Some(index),
             tasks::TaskMatch::Gone => None,
         };
-        judged.question = question(&reviewed.plan_record, opened, index.is_none(), &judged.verdict);
-        let Some(index) = index else {
-            // Nothing is written to the plan: whoever decides next takes them back.
-            judged.unticked.clear();
-            locked.record_of(&opened.id, judged.entry(self.world(), opened))?;
-            drop(locked);
-            return self.keep_left(opened, judged);
-        };
-        let event = match &judged.question {
-            Some(question) => Event::Wait { index, reason: question.clone() },
-            None => event(index),
-        };
-        judged.set_aside = matches!(event, Event::SetAside { .. });
-        let step = without_ticks(state, &file, event, &foreign);
-        judged.learn_from(&step);
-        locked.write_step_of(&opened.id, judged.entry(self.world(), opened), &step)?;
-        self.record_fixes(&locked, &step)?;
-        drop(locked);
-        self.keep_left(opened, judged)
-    }
-
-    /// Copies what an attempt has left in the user's tree that waits for a person.
-    fn keep_left(
-        &self,
-        opened: &Attempt,
-        mut judged: Judgement,
-    ) -> Result<Judgement, AttemptError> {
-        if judged.question.is_some()
-            && !judged.changed.is_empty()
-            && let Ok(git) = &self.git
-        {
-            judged.kept = self.keep(&**git, opened, &judged.changed)?;
+        let verdict = tried.verdict;
+        let asked = question(&reviewed.plan_record, &opened.key, task.is_none(), &verdict);
+        let occasion = self.occasion(opened, by)?;
+        let asked = asked.or_else(|| suite_question(&reviewed.plan_record, &verdict, &tried.check));
+        let ending = Ending::of(&verdict, asked, occasion)
+            .or_halts(|| self.plan_fault(opened, &file, &tried.check));
+        let mut judged = Judgement::new(opened, verdict, ending, tried.left);
+        judged.output = tried.output;
+        match task.and_then(|index| judged.ending.event(&judged.verdict, index)) {
+            Some(event) => {
+                let foreign = foreign_ticks(&reviewed, opened);
+                judged.unticked = foreign.iter().map(|key| key.id.clone()).collect();
+                let step = without_ticks(state, &file, event, &foreign);
+                judged.learn_from(&step);
+                locked.write_step_of(&opened.id, self.entry(&judged, opened), &step)?;
+                self.record_halt(&locked, &judged)?;
+                self.record_fixes(&locked, &step)?;
+            }
+            None => locked.record_of(&opened.id, self.entry(&judged, opened))?,
         }
-        Ok(judged)
+        drop(locked);
+        self.copy_left(opened, judged, occasion)
     }
 }

@@ -7,15 +7,16 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use specum_core::attempt::{Attempt, PassedAttempt};
+use specum_core::attempt::{Attempt, Judgement, PassedAttempt, TakenBack};
 use specum_core::journal::Entry;
-use specum_core::machine::{self, Event, Signal};
+use specum_core::machine::{self, Event};
+use specum_core::sanitize;
 use specum_core::tasks::{TaskMatch, short_title};
 use specum_core::verify::{self, CommitRun, Failure, FailureClass};
 
-use super::judge::{evidence, inserted, signals};
+use super::judge::evidence;
 use super::review::review;
-use super::{AttemptError, Judgement, Workspace};
+use super::{AttemptError, Workspace};
 use crate::git::{self, Committed, GitError};
 use crate::ports::Repository;
 
@@ -23,17 +24,8 @@ use crate::ports::Repository;
 pub(super) struct CommitOutcome {
     /// Its id, if there was something to commit.
     pub(super) id: Option<String>,
-    /// Why the attempt has not passed after all, and what the loop says then.
-    pub(super) failure: Option<(TakenBack, Vec<Signal>)>,
-}
-
-/// A pass that does not hold.
-pub(super) struct TakenBack {
-    pub(super) failure: Failure,
-    /// The end of what the check has printed, if it was run again.
-    pub(super) output: String,
-    /// What the attempt leaves uncommitted.
-    pub(super) left: Vec<String>,
+    /// The judgement in place of the pass, if the attempt has not passed after all.
+    pub(super) failure: Option<Judgement>,
 }
 
 impl Workspace {
@@ -50,10 +42,8 @@ impl Workspace {
         };
         let outcome = self.commit(&passed, &judged, None)?;
         judged.commit = outcome.id;
-        if let Some((back, signals)) = outcome.failure {
-            judged.verdict.failures.push(back.failure);
-            judged.output = back.output;
-            judged.signals = signals;
+        if let Some(failed) = outcome.failure {
+            return Ok(Judgement { commit: judged.commit, ..failed });
         }
         Ok(judged)
     }
@@ -209,7 +199,7 @@ impl Workspace {
 
     /// The spec's own files, but for those that the user keeps out of the
     /// repository.
-    pub(super) fn spec_files_to_commit(
+    pub(crate) fn spec_files_to_commit(
         &self,
         git: &dyn Repository,
     ) -> Result<Vec<String>, AttemptError> {
@@ -233,45 +223,44 @@ impl Workspace {
         let view = &reviewed.view;
         let opened = &self.renamed(&passed.attempt)?;
         let file = view.file();
-        let mut entry = judged.entry(self.world(), opened);
-        if let Entry::Failed { reasons, class, output, changed, .. } = &mut entry {
-            reasons.push(back.failure.message.clone());
-            *class = Some(back.failure.class.clone());
-            output.clone_from(&back.output);
-            changed.clone_from(&back.left);
-        }
+        let mut judged = judged.taken_back(&back);
         let id = commit.cloned();
         let (Some(state), TaskMatch::Same(index) | TaskMatch::Retitled(index)) =
             (&view.state, file.find(&opened.key))
         else {
             // Nothing is left to be opened again, and nobody is to try once more.
-            locked.record_of(&opened.id, entry)?;
-            return Ok(CommitOutcome { id, failure: Some((back, Vec::new())) });
+            locked.record_of(&opened.id, self.entry(&judged, opened))?;
+            return Ok(CommitOutcome { id, failure: Some(judged) });
         };
-        let (attempt, reason) = (opened.number, back.failure.message.clone());
+        let (attempt, reason) = (opened.number, back.failure.message);
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
-        if let Entry::Failed { fixes, .. } = &mut entry {
-            *fixes = inserted(&step);
-        }
+        judged.learn_from(&step);
         let mut changes = locked.changes(&step)?;
         changes.retracted.clone_from(&passed.notes);
-        locked.write_of(&opened.id, entry, changes)?;
+        locked.write_of(&opened.id, self.entry(&judged, opened), changes)?;
         self.record_fixes(&locked, &step)?;
-        Ok(CommitOutcome { id, failure: Some((back, signals(&step))) })
+        Ok(CommitOutcome { id, failure: Some(judged) })
     }
 
     pub(super) fn message(&self, opened: &Attempt) -> String {
         let (spec, id) = (&self.spec.name, &opened.key.id);
-        let (subject, body) = match opened.fields().commit {
-            Some(message) => (message, String::new()),
-            None => {
-                let title = short_title(&opened.key.title);
-                (format!("chore({spec}): {id}"), format!("\n\n{title}"))
-            }
+        let subject = match opened.fields().commit {
+            Some(message) => message,
+            None => subject_of(&short_title(&opened.key.title), id),
         };
+        // `git log` shows it as it is.
+        let subject = sanitize::clean(&subject);
         let (number, attempt) = (opened.number, trailer(opened));
-        format!("{subject}{body}\n\nSpec: {spec}\nTask: {id}\nAttempt: {number}\n{attempt}\n")
+        format!("{subject}\n\nSpec: {spec}\nTask: {id}\nAttempt: {number}\n{attempt}\n")
     }
+}
+
+/// The subject of a commit whose task names none: the title, in one line, or the id of a
+/// task that has no title.
+fn subject_of(title: &str, id: &str) -> String {
+    let title = sanitize::clean(title);
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if title.is_empty() { format!("task {id}") } else { title }
 }
 
 /// The line that tells the commit of an attempt from every other. Names and numbers do

@@ -25,7 +25,7 @@ pub enum AttemptError {
     )]
     CameAlong(String),
     /// There is no loop.
-    #[error("no loop is running for {0}; start one with `specum implement`")]
+    #[error("no loop is running for {0}; `specum run` starts one")]
     NoLoop(String),
     /// There is nothing to work.
     #[error("{0} has no tasks.md; write one, `specum check` tells whether it is good")]
@@ -36,6 +36,9 @@ pub enum AttemptError {
     /// No such task.
     #[error("there is no task {0}; `specum status` lists them")]
     NoTask(String),
+    /// The task is done.
+    #[error("{0} is done; there is nothing to finish")]
+    Done(String),
     /// Two tasks cannot be told apart.
     #[error("tasks.md cannot be worked: {0}; `specum check` lists all such mistakes")]
     Mistaken(String),

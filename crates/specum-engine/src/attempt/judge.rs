@@ -3,17 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use specum_core::attempt::Attempt;
+use specum_core::attempt::{Attempt, Ending, Judgement, Occasion, question, suite_question};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::machine::{self, Effect, Event, Signal, Step};
+use specum_core::machine::{self, Effect, Event, Step};
 use specum_core::owner::Asker;
-use specum_core::plan_record::{OnRecord, PlanRecord};
 use specum_core::state::State;
-use specum_core::tasks::{self, Check, Command, TaskEdit, TaskFile, TaskKey};
-use specum_core::verify::{
-    self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence, FailureClass, Verdict,
-};
+use specum_core::tasks::{self, Check, Command, TaskFile, TaskKey};
+use specum_core::verify::{self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence};
 
 use super::review::{ReviewedPlan, review, without_ticks};
 use super::tree::Rewritten;
@@ -25,8 +22,6 @@ use crate::store::Locked;
 
 /// How much of a check's output is kept in the journal.
 pub(super) const KEPT_EVIDENCE: usize = 4 * 1024;
-/// How often an executor is told what is missing within one attempt.
-const MAX_SENT_BACK: usize = 2;
 
 /// On whose word an attempt is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,108 +40,6 @@ pub enum By<'a> {
     /// A run's, for work that has passed by itself and is now tried on top of
     /// the others': if only the check fails, it is set aside.
     OnTop,
-}
-
-/// An attempt that was judged.
-#[derive(Debug)]
-pub struct Judgement {
-    /// The task.
-    pub key: TaskKey,
-    /// Which attempt it was.
-    pub attempt: u64,
-    /// What the layers said.
-    pub verdict: Verdict,
-    /// Whether the executor is to fix it within the same attempt; then nothing
-    /// has been decided.
-    pub sent_back: bool,
-    /// Whether the work does not fit on top of the others': it is done again,
-    /// and has not failed.
-    pub set_aside: bool,
-    /// What a person is asked before the task is due again; the attempt has
-    /// neither passed nor failed.
-    pub question: Option<String>,
-    /// The reference that holds its work meanwhile.
-    pub kept: Option<String>,
-    /// The end of the Verify command's output.
-    pub output: String,
-    /// The commit, if there was something to commit.
-    pub commit: Option<String>,
-    /// What the loop says of itself.
-    pub signals: Vec<Signal>,
-    /// The ids of fix tasks that were added.
-    pub fixes: Vec<String>,
-    /// Other tasks' boxes that were ticked meanwhile, and opened again.
-    pub unticked: Vec<String>,
-    /// What the attempt changed.
-    pub(super) changed: Vec<String>,
-}
-
-impl Judgement {
-    /// Whether the task is done.
-    pub fn passed(&self) -> bool {
-        self.question.is_none() && self.verdict.passed()
-    }
-
-    /// What is known of an attempt that somebody else found to have passed.
-    pub(super) fn of_passed(opened: &Attempt, changed: Vec<String>) -> Judgement {
-        let verdict = Verdict { unverified: false, ..Verdict::failed(Vec::new()) };
-        Judgement::new(opened, verdict, changed, &[])
-    }
-
-    pub(super) fn new(
-        opened: &Attempt,
-        verdict: Verdict,
-        changed: Vec<String>,
-        foreign: &[TaskKey],
-    ) -> Judgement {
-        Judgement {
-            key: opened.key.clone(),
-            attempt: opened.number,
-            verdict,
-            sent_back: false,
-            set_aside: false,
-            question: None,
-            kept: None,
-            output: String::new(),
-            commit: None,
-            signals: Vec::new(),
-            fixes: Vec::new(),
-            unticked: foreign.iter().map(|key| key.id.clone()).collect(),
-            changed,
-        }
-    }
-
-    /// Takes over what a step says of the loop.
-    pub(super) fn learn_from(&mut self, step: &Step) {
-        self.signals = signals(step);
-        self.fixes = inserted(step);
-    }
-
-    /// The record of an attempt that has not passed.
-    pub(super) fn entry(&self, world: &World, opened: &Attempt) -> Entry {
-        let (task, attempt) = (opened.key.clone(), opened.number);
-        let (reasons, output) = (reasons(&self.verdict), self.output.clone());
-        if let Some(question) = &self.question {
-            let (reasons, changed) = (vec![question.clone()], self.changed.clone());
-            let unticked = self.unticked.clone();
-            return Entry::Waits { task, attempt, reasons, unticked, output, changed };
-        }
-        if self.set_aside {
-            let unticked = self.unticked.clone();
-            return Entry::SetAside { task, attempt, reasons, unticked, output };
-        }
-        Entry::Failed {
-            task,
-            attempt,
-            changed: self.changed.clone(),
-            reasons,
-            class: self.verdict.class(),
-            fixes: self.fixes.clone(),
-            unticked: self.unticked.clone(),
-            output,
-            millis: opened.at.millis_until(world.clock.now()).unwrap_or(0),
-        }
-    }
 }
 
 /// What was found before the lock is taken.
@@ -171,6 +64,11 @@ pub struct Examination<'a> {
 }
 
 impl Examination<'_> {
+    /// What became of the check.
+    pub fn check(&self) -> &CheckRun {
+        &self.check
+    }
+
     /// Why the check has failed, if it has, and the end of what it printed.
     pub fn failed_check(&self) -> Option<(String, String)> {
         verify::failed_check(&self.check).map(|why| (why, evidence(&self.check)))
@@ -227,7 +125,7 @@ impl Workspace {
         self.write_verdict(opened, found, by)
     }
 
-    fn find<'r>(
+    pub(super) fn find<'r>(
         &self,
         opened: &Attempt,
         result: &'r str,
@@ -293,10 +191,11 @@ impl Workspace {
     pub fn check_of(&self, opened: &Attempt) -> Result<Option<Check>, AttemptError> {
         let ledger = self.store.ledger()?;
         let key = ledger.key_now(opened);
-        Ok(match self.store.plan_record()?.task(&key.id) {
+        let own = match self.store.plan_record()?.task(&key.id) {
             Some(on_record) => Check::of_lines(&on_record.check.0),
             None => opened.fields().verify,
-        })
+        };
+        Ok(Check::in_plan(own, &self.suite()?))
     }
 
     /// What is run to check an attempt, by the programs that are there.
@@ -305,7 +204,7 @@ impl Workspace {
         Ok(self.check_of(opened)?.map(|check| check.commands(&lookup)).unwrap_or_default())
     }
 
-    fn write_verdict(
+    pub(super) fn write_verdict(
         &self,
         opened: &Attempt,
         found: Examination<'_>,
@@ -315,35 +214,57 @@ impl Workspace {
         // First of all: the plan may have been edited while the check ran, and
         // whatever is written from here on calls the task what it is called now.
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
+        self.review_suite(&locked, &mut reviewed, false)?;
         self.tell(&mut reviewed);
         let opened = &self.renamed(opened)?;
         let isolated = found.isolated.clone();
-        let (mut judged, step) = self.decide((&locked, &reviewed), opened, found, by)?;
-        if let Some(step) = &step {
-            judged.learn_from(step);
-        }
-        match step {
-            Some(step) if judged.passed() => {
-                let entry = passed(self.world(), opened, &judged, (self.git.is_ok(), isolated));
-                locked.write_step_of(&opened.id, entry, &step)?;
-                self.record_fixes(&locked, &step)?;
-                drop(locked);
-                // Plan and plan_record would be copied to be changed.
-                drop(reviewed);
-                return self.commit_passed(opened, judged);
-            }
+        let occasion = self.occasion(opened, by)?;
+        let (mut judged, step) =
+            self.decide((&locked, &reviewed), opened, found, (by, occasion))?;
+        (judged.to_commit, judged.isolated) = (self.git.is_ok(), isolated);
+        match &step {
             Some(step) => {
-                locked.write_step_of(&opened.id, judged.entry(self.world(), opened), &step)?;
-                self.record_fixes(&locked, &step)?;
+                judged.learn_from(step);
+                locked.write_step_of(&opened.id, self.entry(&judged, opened), step)?;
+                self.record_halt(&locked, &judged)?;
+                self.record_fixes(&locked, step)?;
             }
-            None => {}
+            // Nothing is decided, or there is no box to tick and nothing to try again.
+            None => locked.record_of(&opened.id, self.entry(&judged, opened))?,
         }
         drop(locked);
-        // What an attempt has done that waits for a person stays where it is, and
-        // there is a copy. What was put on top of others' work is kept by whoever
-        // put it there.
-        if judged.question.is_some()
-            && by != By::OnTop
+        // Plan and plan_record would be copied to be changed.
+        drop(reviewed);
+        if step.is_some() && judged.passed() {
+            return self.commit_passed(opened, judged);
+        }
+        self.copy_left(opened, judged, occasion)
+    }
+
+    /// What can follow from a verdict on this word.
+    pub(super) fn occasion(&self, opened: &Attempt, by: By<'_>) -> Result<Occasion, AttemptError> {
+        Ok(match by {
+            By::Executor(_) => {
+                Occasion::Fixable { sent_back: self.store.ledger()?.sent_back(&opened.id) }
+            }
+            By::OnTop => Occasion::Integration,
+            By::Verb | By::Batch(_) | By::Run => Occasion::Final,
+        })
+    }
+
+    /// The record of a judgement.
+    pub(super) fn entry(&self, judged: &Judgement, opened: &Attempt) -> Entry {
+        judged.entry(opened, opened.at.millis_until(self.world().clock.now()).unwrap_or(0))
+    }
+
+    /// Copies what an attempt has left in the user's tree that waits for a person.
+    pub(super) fn copy_left(
+        &self,
+        opened: &Attempt,
+        mut judged: Judgement,
+        occasion: Occasion,
+    ) -> Result<Judgement, AttemptError> {
+        if judged.ending.is_copied(occasion)
             && let Ok(git) = &self.git
         {
             judged.kept = self.keep(&**git, opened, &judged.changed)?;
@@ -358,7 +279,7 @@ impl Workspace {
         locked: &Locked<'_>,
         step: &Step,
     ) -> Result<(), AttemptError> {
-        if !inserted(step).is_empty() {
+        if !step.inserted().is_empty() {
             self.tell(&mut review(&self.store, locked, locked.read()?)?);
         }
         Ok(())
@@ -402,7 +323,7 @@ impl Workspace {
         (locked, reviewed): (&Locked<'_>, &ReviewedPlan),
         opened: &Attempt,
         found: Examination<'_>,
-        by: By<'_>,
+        (by, occasion): (By<'_>, Occasion),
     ) -> Result<(Judgement, Option<Step>), AttemptError> {
         let view = &reviewed.view;
         let state =
@@ -424,6 +345,32 @@ impl Workspace {
             }
             tasks::TaskMatch::Gone => None,
         };
+        let mut judged = self.weigh_up(reviewed, opened, &found, occasion);
+        let foreign = foreign_ticks(reviewed, opened);
+        if task.is_some() {
+            judged.unticked = foreign.iter().map(|key| key.id.clone()).collect();
+        }
+        judged.unticked.extend(found.elsewhere);
+        let event = task.and_then(|task| judged.ending.event(&judged.verdict, task.index));
+        let (Some(task), Some(event)) = (task, event) else { return Ok((judged, None)) };
+        let mut step = without_ticks(state, &file, event, &foreign);
+        if found.isolated.is_some() && judged.passed() && state.parallel_group.is_none() {
+            // Those of a group are merged at its end.
+            step.effects.push(Effect::MergeParts(vec![task.index]));
+        }
+        Ok((judged, Some(step)))
+    }
+
+    /// What the layers say of an attempt, and what is to come of it.
+    pub(super) fn weigh_up(
+        &self,
+        reviewed: &ReviewedPlan,
+        opened: &Attempt,
+        found: &Examination<'_>,
+        occasion: Occasion,
+    ) -> Judgement {
+        let file = reviewed.view.file();
+        let is_gone = file.find(&opened.key) == tasks::TaskMatch::Gone;
         let files = self.in_repository(opened.fields().files);
         let verdict = verify::judge(&Evidence {
             role: opened.role,
@@ -432,54 +379,15 @@ impl Workspace {
             files: &files,
             changed: &found.changed,
             proofs: &found.proofs,
-            commit: CommitRun::Cannot(found.cannot),
+            commit: CommitRun::Cannot(found.cannot.clone()),
         });
-        // Its own tick is neither a proof nor a fault.
-        let mut foreign = reviewed.unproved.clone();
-        foreign.retain(|key| key.id != opened.key.id);
-        let mut judged = Judgement::new(opened, verdict, found.changed, &foreign);
+        let asked = question(&reviewed.plan_record, &opened.key, is_gone, &verdict);
+        let asked = asked.or_else(|| suite_question(&reviewed.plan_record, &verdict, &found.check));
+        let ending = Ending::of(&verdict, asked, occasion)
+            .or_halts(|| self.plan_fault(opened, &file, &found.check));
+        let mut judged = Judgement::new(opened, verdict, ending, found.changed.clone());
         judged.output = evidence(&found.check);
-        if task.is_none() {
-            // Nothing is written to the plan: whoever decides next takes them back.
-            judged.unticked.clear();
-        }
-        judged.unticked.extend(found.elsewhere);
-        judged.question = question(&reviewed.plan_record, opened, task.is_none(), &judged.verdict);
-        let sent_back = self.store.ledger()?.sent_back(&opened.id);
-        let asked = judged.question.is_some();
-        if matches!(by, By::Executor(_)) && !asked && can_mend(&judged.verdict, sent_back) {
-            locked.record_of(
-                &opened.id,
-                Entry::SentBack {
-                    task: opened.key.clone(),
-                    attempt: opened.number,
-                    reasons: reasons(&judged.verdict),
-                },
-            )?;
-            judged.sent_back = true;
-            return Ok((judged, None));
-        }
-        let Some(index) = task.map(|task| task.index) else {
-            // There is no box to tick and nothing to try again.
-            locked.record_of(&opened.id, judged.entry(self.world(), opened))?;
-            return Ok((judged, None));
-        };
-        judged.set_aside = by == By::OnTop && only_the_check_failed(&judged.verdict);
-        let event = if let Some(question) = &judged.question {
-            Event::Wait { index, reason: question.clone() }
-        } else if judged.verdict.passed() {
-            Event::Pass { index, unverified: judged.verdict.unverified }
-        } else if judged.set_aside {
-            Event::SetAside { index, reason: judged.verdict.reason() }
-        } else {
-            Event::Fail { index, reason: judged.verdict.reason() }
-        };
-        let mut step = without_ticks(state, &file, event, &foreign);
-        if found.isolated.is_some() && judged.passed() && state.parallel_group.is_none() {
-            // Those of a group are merged at its end.
-            step.effects.push(Effect::MergeParts(vec![index]));
-        }
-        Ok((judged, Some(step)))
+        judged
     }
 
     /// Keeps what an executor of a session said until its verdict is written,
@@ -578,77 +486,16 @@ pub(crate) fn run_check(
     })
 }
 
-/// Whether the executor can still do something about a verdict.
-fn can_mend(verdict: &Verdict, sent_back: usize) -> bool {
-    !verdict.passed() && sent_back < MAX_SENT_BACK
-}
-
-/// What a person is asked before an attempt can have a verdict: its task was
-/// removed, or the check on record fails and another one waits to be accepted.
-pub(super) fn question(
-    plan_record: &PlanRecord,
-    opened: &Attempt,
-    gone: bool,
-    verdict: &Verdict,
-) -> Option<String> {
-    let asked = plan_record.task(&opened.key.id).and_then(OnRecord::question);
-    if gone {
-        let id = &opened.key.id;
-        return Some(asked.unwrap_or_else(|| format!("task {id} is gone from tasks.md")));
-    }
-    asked.filter(|_| only_the_check_failed(verdict))
-}
-
-pub(super) fn signals(step: &Step) -> Vec<Signal> {
-    step.effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Signal(signal) => Some(*signal),
-            _ => None,
-        })
-        .collect()
-}
-
-pub(super) fn inserted(step: &Step) -> Vec<String> {
-    let fix = |effect: &Effect| match effect {
-        Effect::Edit(TaskEdit::InsertAfter { id, .. }) => Some(id.clone()),
-        _ => None,
-    };
-    step.effects.iter().filter_map(fix).collect()
-}
-
-fn reasons(verdict: &Verdict) -> Vec<String> {
-    verdict.failures.iter().map(|failure| failure.message.clone()).collect()
-}
-
-fn passed(
-    world: &World,
-    opened: &Attempt,
-    judged: &Judgement,
-    (to_commit, isolated): (bool, Option<String>),
-) -> Entry {
-    Entry::Passed {
-        task: opened.key.clone(),
-        attempt: opened.number,
-        unverified: judged.verdict.unverified,
-        changed: judged.changed.clone(),
-        to_commit,
-        outside: judged.verdict.outside.clone(),
-        proofs: judged.verdict.proofs.clone(),
-        unticked: judged.unticked.clone(),
-        output: judged.output.clone(),
-        millis: opened.at.millis_until(world.clock.now()).unwrap_or(0),
-        isolated,
-    }
+/// Other tasks' ticks with nothing behind them. Its own is neither a proof nor a fault.
+/// Where the task of an attempt is gone nothing is written to the plan: whoever decides
+/// next takes them back.
+pub(super) fn foreign_ticks(reviewed: &ReviewedPlan, opened: &Attempt) -> Vec<TaskKey> {
+    let mut foreign = reviewed.unproved.clone();
+    foreign.retain(|key| key.id != opened.key.id);
+    foreign
 }
 
 /// The end of what a check printed.
 pub(super) fn evidence(check: &CheckRun) -> String {
     line::tail(&check.output(), KEPT_EVIDENCE).to_owned()
-}
-
-/// Whether the work itself may be good and only the ground has moved.
-fn only_the_check_failed(verdict: &Verdict) -> bool {
-    !verdict.passed()
-        && verdict.failures.iter().all(|failure| failure.class == FailureClass::Verify)
 }

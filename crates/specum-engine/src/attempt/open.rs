@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use specum_core::attempt::{Attempt, AttemptId, Ledger};
-use specum_core::brief::{self, Brief};
+use specum_core::brief::{self, Brief, Surroundings};
 use specum_core::journal::Entry;
 use specum_core::line;
-use specum_core::machine::{self, Due, Event, Step};
+use specum_core::machine::{self, Due, Event, Hold, Step};
 use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::SpecName;
@@ -131,13 +131,11 @@ impl Workspace {
             return self.open_due(locked, &again, tree);
         }
         match machine::due(state, &file, &self.scope, &reviewed.plan_record) {
-            Due::Work(unit) => {
-                Ok(NextWork::Work(self.open_unit(locked, (state, &file), &unit, tree)?))
-            }
+            Due::Work(unit) => self.open_unit(locked, (state, &file), &unit, tree),
             Due::Complete => {
                 let step = machine::step(state, &file, Event::Complete);
                 let promise = state.driver == Driver::RalphLoop;
-                let completed = Entry::Completed { tasks: file.tasks.len(), promise };
+                let completed = Entry::Completed { tasks: file.count(), promise };
                 locked.write_step(completed, &step)?;
                 // Whoever held the loop holds nothing any more.
                 self.store.forget_memory()?;
@@ -155,7 +153,7 @@ impl Workspace {
         (state, file): (&State, &TaskFile<'_>),
         unit: &Unit,
         tree: &TreeState,
-    ) -> Result<Vec<Attempt>, AttemptError> {
+    ) -> Result<NextWork, AttemptError> {
         let ledger = self.store.ledger()?;
         let new = |index| opening((self.world(), tree), state, file, index, &ledger);
         // A batch is worked to its end before anything joins it, unless whoever
@@ -171,14 +169,41 @@ impl Workspace {
                     Ok(opened)
                 }
             });
-            return again.collect();
+            return Ok(NextWork::Work(again.collect::<Result<_, AttemptError>>()?));
         }
         let under_way = |index: &usize| ledger.open_attempt(&file.tasks[*index].key());
         if let Some(again) = unit.tasks().iter().map(under_way).collect() {
-            return Ok(again);
+            return Ok(NextWork::Work(again));
+        }
+        let first = unit.tasks().first();
+        if let Some(hold) = first.and_then(|&first| machine::hold_before(state, file, first)) {
+            return self.hold(locked, (state, file), hold);
         }
         let step = machine::step(state, file, Event::Open(unit.tasks().to_vec()));
-        self.record_opened(locked, (state, file), (unit.tasks(), &step), tree)
+        let opened = self.record_opened(locked, (state, file), (unit.tasks(), &step), tree)?;
+        Ok(NextWork::Work(opened))
+    }
+
+    /// Lets the loop wait for a person before anything new is begun.
+    fn hold(
+        &self,
+        locked: &Locked<'_>,
+        (state, file): (&State, &TaskFile<'_>),
+        hold: Hold,
+    ) -> Result<NextWork, AttemptError> {
+        let event = match hold {
+            Hold::Pause => Event::Pause { why: None },
+            Hold::Approval(phase) => Event::AwaitApproval { phase },
+        };
+        let step = machine::step(state, file, event);
+        let due = step.state.as_ref().and_then(machine::held);
+        let due = due.unwrap_or(Due::Paused(None));
+        let why = match &due {
+            Due::Paused(why) => why.clone(),
+            _ => None,
+        };
+        locked.write_step(Entry::Paused { why, branch: None }, &step)?;
+        Ok(NextWork::Wait(due))
     }
 
     /// Records new attempts at some tasks, and the step that they are.
@@ -246,6 +271,14 @@ impl Workspace {
         let kept = ledger.kept(&opened.key);
         let progress = self.store.read_progress()?;
         let learnings = line::readable(progress::section(&progress, Section::Learnings));
+        let mut surroundings = self.surroundings(&opened.fields().files);
+        if let Some(task) = task {
+            surroundings.context = file.context(task);
+        }
+        let plan = &mut surroundings.context.plan;
+        if let Some(goal) = progress::goal(&progress).filter(|_| plan.text.is_empty()) {
+            plan.say(&goal);
+        }
         Ok(Brief {
             spec: SpecName { name: &self.spec.name, path: &self.spec.shown },
             block: task.map_or(&opened.block, |task| file.block(task)),
@@ -257,17 +290,31 @@ impl Workspace {
             check: &self.commands_of(opened)?,
             role: opened.role,
             place,
+            surroundings: &surroundings,
             kept,
+            words: &ledger.notes_for(&opened.key),
             reasons: &reasons,
             output: &output,
             learnings: &learnings,
         }
         .render())
     }
+
+    /// The documents next to the plan, and the rules that count for these files.
+    fn surroundings(&self, files: &[String]) -> Surroundings {
+        let (disk, spec) = (&self.world().disk, &self.spec);
+        // A folder that cannot be listed has nothing to be read either.
+        let names = disk.list(&spec.dir).unwrap_or_default();
+        let names = names.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+        let documents = brief::documents(&names.collect::<Vec<_>>());
+        let is_there = |path: &String| disk.look_behind(&spec.root.join(path)).is_ok();
+        let rules = brief::rules_for(files).into_iter().filter(is_there).collect();
+        Surroundings { documents, rules, ..Surroundings::default() }
+    }
 }
 
 /// An attempt at a task as it stands.
-fn opening(
+pub(super) fn opening(
     (world, tree): (&World, &TreeState),
     state: &State,
     file: &TaskFile<'_>,

@@ -41,6 +41,7 @@ impl Workspace {
         let view = locked.read()?;
         let mut reviewed = review(&self.store, &locked, view)?;
         take_back(&locked, &mut reviewed)?;
+        self.review_suite(&locked, &mut reviewed, true)?;
         self.tell(&mut reviewed);
         Ok((locked, reviewed))
     }
@@ -59,6 +60,7 @@ impl Workspace {
         let state = self.known_state()?;
         let mut reviewed = review(&self.store, &locked, View { state, tasks })?;
         take_back(&locked, &mut reviewed)?;
+        self.review_suite(&locked, &mut reviewed, true)?;
         self.tell(&mut reviewed);
         Ok(())
     }
@@ -167,7 +169,7 @@ pub(crate) fn review(
 
 /// The tasks that are being worked on, as a review names them; `None` if nobody
 /// holds the loop.
-fn at_work(store: &Store, state: &State, ledger: &Ledger) -> Option<String> {
+pub(super) fn at_work(store: &Store, state: &State, ledger: &Ledger) -> Option<String> {
     let held = owner::holder(store, Some(state), Asker::Person) != Holder::Nobody;
     let at_work = ledger.at_work();
     (held || !at_work.is_empty()).then(|| at_work.join(", "))

@@ -60,7 +60,7 @@ impl Workspace {
     }
 
     /// The spec's own files that go into a task's commit.
-    pub(super) fn spec_files(&self, git: &dyn Repository) -> Vec<String> {
+    pub(crate) fn spec_files(&self, git: &dyn Repository) -> Vec<String> {
         [self.store.tasks_path(), self.store.progress_path()]
             .iter()
             .filter(|path| self.world().disk.exists(path))

@@ -9,13 +9,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use specum_core::attempt::{Attempt, PassedAttempt};
+use specum_core::attempt::{Attempt, Judgement, PassedAttempt, TakenBack};
 use specum_core::journal::Entry;
 use specum_core::verify::{self, CheckRun, CommitRun, Failure, FailureClass};
 
-use super::commit::{CommitOutcome, TakenBack};
+use super::commit::CommitOutcome;
 use super::judge::evidence;
-use super::{AttemptError, Judgement, Workspace};
+use super::{AttemptError, Workspace};
 use crate::git::{Committed, Forward, GitError, Merge};
 use crate::names::{ISOLATED, note_of, ready_reference, worktrees_dir};
 use crate::ports::{Disk, FileKind, Repository};

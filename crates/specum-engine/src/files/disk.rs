@@ -2,12 +2,15 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use super::{Durability, FileError, Replacement, Unsynced, lock, sync_together};
 use crate::os;
 use crate::ports::{Disk, FileInfo, FileKind, Lock, NewContent, OpenFile};
+
+/// Room for so much is made without asking how long a file is.
+const SMALL: u64 = 64 * 1024;
 
 /// The file system.
 pub struct LocalDisk;
@@ -25,16 +28,23 @@ impl Disk for LocalDisk {
         path.canonicalize()
     }
 
+    fn real_path_below(&self, folder: &Path, path: &Path) -> io::Result<PathBuf> {
+        match without_links(folder, path).filter(|_| os::NAMES_ARE_EXACT) {
+            Some(real) => Ok(real),
+            None => self.real_path(path),
+        }
+    }
+
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(super::open_regular(path)?.0))
+        Ok(Box::new(Opened::new(super::open_regular(path)?.0)))
     }
 
     fn open_own(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(super::open_own(path, File::options().read(true))?))
+        Ok(Box::new(Opened::new(super::open_own(path, File::options().read(true))?)))
     }
 
     fn replace(
@@ -123,17 +133,39 @@ impl Disk for LocalDisk {
     }
 }
 
-impl OpenFile for File {
+/// A file that is being read.
+struct Opened {
+    file: File,
+    /// Where the next byte is read from.
+    at: u64,
+}
+
+impl Opened {
+    fn new(file: File) -> Opened {
+        Opened { file, at: 0 }
+    }
+}
+
+impl OpenFile for Opened {
     fn info(&self) -> io::Result<FileInfo> {
-        self.metadata().map(|found| info(&found))
+        self.file.metadata().map(|found| info(&found))
     }
 
     fn read(&mut self, start: u64, limit: u64) -> io::Result<Vec<u8>> {
-        self.seek(SeekFrom::Start(start))?;
+        // A hook is started for every stop, so no call of the system is made in vain.
+        if start != self.at {
+            self.file.seek(SeekFrom::Start(start))?;
+            self.at = start;
+        }
+        let length = match limit {
+            ..=SMALL => limit,
+            _ => self.file.metadata()?.len().saturating_sub(start).min(limit),
+        };
         // With room for the end-of-file probe, so that nothing is moved.
-        let length = self.metadata()?.len().saturating_sub(start).min(limit);
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 32);
-        self.by_ref().take(limit).read_to_end(&mut bytes)?;
+        let read = self.file.by_ref().take(limit).read_to_end(&mut bytes);
+        self.at += bytes.len() as u64;
+        read?;
         Ok(bytes)
     }
 }
@@ -159,5 +191,90 @@ fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::new("read", path, error)),
+    }
+}
+
+/// A path below a folder, if everything on the way from there is in place and no link.
+fn without_links(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let mut real = folder.to_path_buf();
+    for component in path.strip_prefix(folder).ok()?.components() {
+        let Component::Normal(name) = component else { return None };
+        real.push(name);
+        real.symlink_metadata().ok().filter(|found| !found.is_symlink())?;
+    }
+    Some(real)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn the_real_path_below_a_folder_is_the_one_that_the_system_tells() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("specs/a/deep")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        symlink("specs/a", root.join("link")).unwrap();
+        symlink("/", root.join("out")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        for path in [
+            "",
+            "specs",
+            "specs/",
+            "./specs/a",
+            "specs/./a/deep",
+            "specs/a/../a",
+            "..",
+            "/",
+            "file",
+            "file/x",
+            "gone",
+            "specs/gone/x",
+            "link",
+            "link/deep",
+            "out",
+            "out/proc",
+            "dangling",
+        ] {
+            let path = root.join(path);
+            let told = path.canonicalize().map_err(|error| error.kind());
+            let found = LocalDisk.real_path_below(&root, &path).map_err(|error| error.kind());
+            assert_eq!(found, told, "{path:?}");
+        }
+        assert!(without_links(&root, &root.join("specs/a")).is_some());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_not_an_empty_one() {
+        let place = tempfile::tempdir().unwrap();
+        let (disk, in_circles) = (&LocalDisk as &dyn Disk, place.path().join("in-circles"));
+        symlink(&in_circles, &in_circles).unwrap();
+        assert!(disk.entries(&in_circles).is_err());
+        let error = super::super::entries(&in_circles).unwrap_err().to_string();
+        assert!(error.contains("cannot list") && error.contains("in-circles"), "{error}");
+        fs::write(place.path().join("file"), "").unwrap();
+        for none in ["gone", "gone/below", "file"].map(|name| place.path().join(name)) {
+            assert_eq!(disk.entries(&none).unwrap(), [""; 0].map(PathBuf::from), "{none:?}");
+        }
+        assert_eq!(disk.entries(place.path()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_file_is_read_from_wherever_it_is_asked_for() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        let text: Vec<u8> = (0..200_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+        fs::write(&path, &text).unwrap();
+        let mut file = LocalDisk.open(&path).unwrap();
+        let most = 3 * SMALL;
+        for (start, limit) in [(0, 1), (1, 9), (0, 2), (SMALL, SMALL), (5, most), (199_999, most)] {
+            let to = text.len().min((start + limit) as usize);
+            assert_eq!(file.read(start, limit).unwrap(), text[start as usize..to], "{start}");
+        }
+        assert_eq!(file.read(300_000, 10).unwrap(), b"");
+        assert_eq!((&LocalDisk as &dyn Disk).read(&path, 1 << 20).unwrap(), text);
     }
 }

@@ -6,7 +6,6 @@
 //! sees no git at work there, knows that nobody will come back for it.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Git, GitError, common_folder};
-use crate::files;
+use crate::files::{self, FileError};
 use crate::os;
 use crate::ports::Listener;
 use crate::process;
@@ -134,7 +133,7 @@ impl Git {
         if let Some(branch) = self.branch_of_head() {
             locks.push(common.join(format!("refs/heads/{branch}.lock")));
         }
-        collect_locks(&common.join("refs/specum"), &mut locks);
+        collect_locks(&common.join("refs/specum"), &mut locks)?;
         locks.retain(|lock| lock.symlink_metadata().is_ok());
         Ok(locks)
     }
@@ -149,15 +148,15 @@ impl Git {
     }
 }
 
-fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            collect_locks(&path, found);
+fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), FileError> {
+    for path in files::entries(folder)? {
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            collect_locks(&path, found)?;
         } else if path.extension().is_some_and(|extension| extension == "lock") {
             found.push(path);
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

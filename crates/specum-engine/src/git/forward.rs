@@ -315,10 +315,11 @@ impl Git {
     }
 }
 
-/// Whether a folder has a file that is not among these paths.
+/// Whether a folder has a file that is not among these paths, as far as that can be
+/// told: one that cannot be read may have any.
 fn has_files_beside(root: &Path, folder: &Path, all: &HashSet<&str>) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|path| {
+    let Ok(entries) = files::entries(folder) else { return true };
+    entries.into_iter().any(|path| {
         if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             return has_files_beside(root, &path, all);
         }

@@ -1,11 +1,11 @@
 //! The port to version control, by the `git` program.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{Committed, Forward, Git, GitError, Merge, Programs, Status, Worktree};
+use super::{ChangedFile, Committed, Forward, Git, GitError, Merge, Programs, Status, Worktree};
 use crate::ports::{Listener, Repositories, Repository};
 
 /// The repositories that the `git` program knows.
@@ -32,6 +32,14 @@ impl Repository for Git {
 
     fn branch_of_head(&self) -> Option<String> {
         Git::branch_of_head(self)
+    }
+
+    fn is_on_shared_branch(&self) -> Result<bool, GitError> {
+        Git::is_on_shared_branch(self)
+    }
+
+    fn switch(&self, branch: &str) -> Result<bool, GitError> {
+        Git::switch(self, branch)
     }
 
     fn status(&self) -> Result<Status, GitError> {
@@ -68,6 +76,10 @@ impl Repository for Git {
 
     fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         Git::changed_between(self, from, to)
+    }
+
+    fn changed_in(&self, commits: &[&str]) -> Result<HashMap<String, Vec<ChangedFile>>, GitError> {
+        Git::changed_in(self, commits)
     }
 
     fn descends(&self, commit: &str, from: &str) -> Result<bool, GitError> {
@@ -113,6 +125,10 @@ impl Repository for Git {
         message: &str,
     ) -> Result<String, GitError> {
         Git::commit_paths(self, base, paths, message)
+    }
+
+    fn overlay(&self, onto: &str, from: &str, paths: &[String]) -> Result<String, GitError> {
+        Git::overlay(self, onto, from, paths)
     }
 
     fn commit_tree(

@@ -92,10 +92,10 @@ impl Git {
             },
             None => self.common_directory()?.join("hooks"),
         };
-        for entry in std::fs::read_dir(&hooks).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
+        for path in files::entries(&hooks)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
             if !name.ends_with(".sample")
-                && let Some(content) = content(&entry.path())
+                && let Some(content) = content(&path)
             {
                 named.insert(format!("{HOOK}{name}"), content);
             }

@@ -103,8 +103,8 @@ impl Git {
         let Some(common) = super::common_folder(&self.root) else { return Ok(()) };
         let known = common.join("worktrees");
         let is_begun = |path: &PathBuf| path.join("locked").exists() && !path.join("HEAD").exists();
-        let entries = || std::fs::read_dir(&known).into_iter().flatten().flatten();
-        let begun: Vec<PathBuf> = entries().map(|entry| entry.path()).filter(is_begun).collect();
+        let begun = files::entries(&known)?.into_iter().filter(is_begun);
+        let begun: Vec<PathBuf> = begun.collect();
         // Somebody else may be about to make one, from any worktree of the repository.
         let trees = if begun.is_empty() { Vec::new() } else { self.worktrees_below("/".as_ref())? };
         let mut places = vec![self.root.as_path(), &common];
@@ -153,6 +153,31 @@ impl Git {
         let mut args = vec!["commit-tree", &tree, "-m", message];
         args.extend(base.iter().flat_map(|base| ["-p", base]));
         self.write_in(index, &args, &[])
+    }
+
+    /// A tree with the files of `onto`, in which these paths are as in `from`; one that
+    /// `from` does not have is not in it.
+    pub fn overlay(&self, onto: &str, from: &str, paths: &[String]) -> Result<String, GitError> {
+        let index = self.scratch_index()?;
+        let index = index.path();
+        self.write_in(index, &["read-tree", onto], &[])?;
+        let gone = ["rm", "--cached", "--quiet", "--force", "--ignore-unmatch"];
+        let from_list = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        if !paths.is_empty() {
+            self.write_in(index, &[&gone[..], &from_list[..]].concat(), &path::joined(paths))?;
+        }
+        let entries = self.read_bytes(&["ls-tree", "-r", "-z", from])?;
+        let is_meant = |entry: &&[u8]| {
+            let tab = entry.iter().position(|byte| *byte == b'\t');
+            tab.is_some_and(|tab| paths.contains(&path::text(&entry[tab + 1..])))
+        };
+        let meant: Vec<u8> = entries
+            .split(|byte| *byte == 0)
+            .filter(is_meant)
+            .flat_map(|entry| [entry, b"\0"].concat())
+            .collect();
+        self.write_in(index, &["update-index", "-z", "--index-info"], &meant)?;
+        self.write_in(index, &["write-tree"], &[])
     }
 
     /// What HEAD and another commit come to together.
@@ -295,9 +320,9 @@ impl Git {
     /// while excluding our files. For whoever is alone in the tree.
     pub fn remove_scratch(&self) -> Result<(), GitError> {
         let dir = self.directory()?;
-        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(SCRATCH_PREFIX) {
-                let path = entry.path();
+        for path in files::entries(&dir)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(SCRATCH_PREFIX) {
                 std::fs::remove_dir_all(&path)
                     .map_err(|error| FileError::new("remove", &path, error))?;
             }

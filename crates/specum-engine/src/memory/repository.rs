@@ -244,6 +244,15 @@ impl Repository for MemoryTree {
         (self.root == self.all.main).then(|| "main".to_owned())
     }
 
+    fn is_on_shared_branch(&self) -> Result<bool, GitError> {
+        Ok(false)
+    }
+
+    /// There is one branch here, under whatever name.
+    fn switch(&self, _: &str) -> Result<bool, GitError> {
+        Ok(false)
+    }
+
     fn status(&self) -> Result<Status, GitError> {
         let changed = differing(&self.head_files(), &self.files());
         Ok(Status::new(self.head(), self.branch_of_head(), changed))
@@ -372,6 +381,21 @@ impl Repository for MemoryTree {
             };
         }
         Ok(history.add(files, base, message).to_string())
+    }
+
+    fn overlay(&self, onto: &str, from: &str, paths: &[String]) -> Result<String, GitError> {
+        let mut history = self.all.history();
+        let files = |at: &str| -> Result<Files, GitError> {
+            Ok(history.commits[self.number(&history, at)?].files.clone())
+        };
+        let (mut onto, from) = (files(onto)?, files(from)?);
+        for path in paths {
+            match from.get(path) {
+                Some(bytes) => onto.insert(path.clone(), Arc::clone(bytes)),
+                None => onto.remove(path),
+            };
+        }
+        Ok(history.add(onto, None, "").to_string())
     }
 
     fn commit_tree(

@@ -9,15 +9,17 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::agent;
-use specum_core::check::{self, Severity};
 use specum_core::owner::Asker;
 use specum_core::state::{Phase, Standing, State};
 
+use super::caller::meant;
+use crate::attempt::counted_suite;
 use crate::claude_config;
+use crate::lint;
 use crate::owner;
 use crate::ports::World;
 use crate::process::find_program;
-use crate::project::{Project, SETTINGS_FILE, Spec};
+use crate::project::{Project, Spec};
 use crate::store::Store;
 
 /// Where things stand, and the steps from there, the likeliest first.
@@ -39,7 +41,7 @@ pub struct Step {
     #[serde(rename = "do")]
     pub action: String,
     /// What it is good for.
-    pub why: &'static str,
+    pub why: String,
 }
 
 impl Advice {
@@ -63,8 +65,8 @@ impl Advice {
         }
     }
 
-    fn step(mut self, step: impl Into<String>, why: &'static str) -> Advice {
-        self.steps.push(Step { action: step.into(), why });
+    fn step(mut self, step: impl Into<String>, why: impl Into<String>) -> Advice {
+        self.steps.push(Step { action: step.into(), why: why.into() });
         self
     }
 
@@ -118,22 +120,29 @@ fn without_plan(world: &World, here: &Path) -> Advice {
     let advice = stands(format!("There is no plan yet in {} or above.", here.display()))
         .step("specum demo", "watch a small plan being worked, without agent or account")
         .step_into_repository(world, here)
-        .step("write specs/<name>/tasks.md", "your plan, a list of checkboxes")
+        .step("write specs/<name>/tasks.md", "your plan: `specum help format` shows how")
         .step("specum check <name>", "finds mistakes in it");
     Advice { example: true, ..advice }
 }
 
 fn in_project(project: &Project) -> Advice {
-    if let Some(problem) = project.problems.first() {
-        let at = format!("{SETTINGS_FILE}:{}", problem.line);
-        return stands(format!("The settings have a mistake, {at}: {}.", problem.message))
-            .step(format!("fix {at}"), "nothing is worked until then");
+    if !project.problems.is_empty() {
+        let advice = stands("The settings have mistakes; nothing is worked until they are fixed.");
+        return project.problems.iter().fold(advice, |advice, (file, problem)| {
+            advice.step(format!("fix {file}:{}", problem.line), problem.message.clone())
+        });
     }
-    let specs = project.specs();
+    let specs = match project.specs() {
+        Ok(specs) => specs,
+        Err(error) => return stands(format!("The specs cannot be read: {error}.")),
+    };
     match project.current() {
-        Ok(Some(spec)) => in_spec(project, &spec),
+        Ok(Some(spec)) => in_spec(project, &spec, "The active spec"),
         Ok(None) if specs.is_empty() => without_plan(&project.world, &project.root),
-        Ok(None) => choose(&specs, "No spec is active."),
+        Ok(None) => match meant(&specs) {
+            Some(spec) => in_spec(project, &spec, "The spec"),
+            None => choose(&specs, "No spec is active."),
+        },
         Err(error) => choose(&specs, &format!("The active spec is not clear: {error}.")),
     }
 }
@@ -160,13 +169,13 @@ fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("is 1 {what}") } else { format!("are {count} {what}s") }
 }
 
-fn in_spec(project: &Project, spec: &Spec) -> Advice {
+fn in_spec(project: &Project, spec: &Spec, what: &str) -> Advice {
     let (store, name) = (Store::of(spec), &spec.name);
     let plan = format!("{}/tasks.md", spec.shown);
     let tasks = match store.read_tasks() {
         Ok(Some(tasks)) => tasks,
         Ok(None) => {
-            let advice = stands(format!("The active spec {name} has no tasks yet."))
+            let advice = stands(format!("{what} {name} has no tasks yet."))
                 .step(format!("write {plan}"), "a list of checkboxes")
                 .step("specum check", "finds mistakes in it");
             return Advice { example: true, ..advice };
@@ -174,19 +183,21 @@ fn in_spec(project: &Project, spec: &Spec) -> Advice {
         Err(error) => return stands(format!("{error}.")).step(format!("fix {plan}"), ""),
     };
     let file = tasks.file();
-    let findings = check::check(&file, &spec.world.lookup(&spec.root));
-    let mistake = findings.into_iter().find(|finding| finding.severity == Severity::Error);
+    let set = project.settings.run.suite.clone();
+    let record = store.plan_record().unwrap_or_default();
+    let suite = counted_suite(&record, file.text(), set);
+    let mistake = lint::mistake(&spec.world, &spec.root, &file, &suite);
     if let Some(mistake) = mistake {
         return stands(format!("{plan}:{} has a mistake: {}.", mistake.line, mistake.message))
             .step("specum check", "lists all of them");
     }
     let (done, total) = (file.done_count(), file.count());
-    let progress = format!("The active spec is {name}, {done} of {total} tasks are done");
+    let progress = format!("{what} is {name}, {done} of {total} tasks are done");
     match store.read_state() {
         Some(Err(why)) => stands(format!("{progress}; its state is corrupt ({why})."))
             .step("specum run", "reads it from the journal and tasks.md, and goes on"),
         Some(Ok(state)) => under_way(&project.root, &store, &state, &progress, done < total),
-        None if done == total => all_done(project, spec),
+        None if done == total => all_done(project, spec, what),
         None => stands(format!("{progress}, and no loop is running."))
             .step_into_repository(&project.world, &project.root)
             .step("specum run --dry-run", "shows what would be worked, and how it is checked")
@@ -247,15 +258,16 @@ fn under_way(
     }
 }
 
-fn all_done(project: &Project, spec: &Spec) -> Advice {
-    let advice = stands(format!("Every task of the active spec {} is done.", spec.name))
+fn all_done(project: &Project, spec: &Spec, what: &str) -> Advice {
+    let what = what.to_lowercase();
+    let advice = stands(format!("Every task of {what} {} is done.", spec.name))
         .step("specum log", "what happened, and what it took");
     let is_open = |other: &&Spec| {
         let tasks = Store::of(other).read_tasks().ok().flatten().unwrap_or_default();
         let file = tasks.file();
         *other != spec && !file.is_complete()
     };
-    match project.specs().iter().find(is_open) {
+    match project.specs().unwrap_or_default().iter().find(is_open) {
         Some(other) => {
             advice.step(format!("specum switch {}", other.name), "the next spec with open tasks")
         }

@@ -7,9 +7,9 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use specum_core::hook::Host;
-use specum_core::journal::Entry;
+use specum_core::journal::{Entry, Source};
 use specum_core::machine::{self, Event};
-use specum_core::owner::{Asker, Holder};
+use specum_core::owner::{Asker, Holder, Owner};
 
 use super::OpError;
 use crate::attempt::{AttemptError, Workspace};
@@ -18,6 +18,7 @@ use crate::owner;
 use crate::person::{self, Door};
 use crate::ports::World;
 use crate::project::{Project, SETTINGS_FILE, Spec};
+use crate::runner;
 use crate::session::{self, Note};
 use crate::store::Store;
 
@@ -55,9 +56,20 @@ impl<'a> Caller<'a> {
         (self.warn)(&text.to_string());
     }
 
-    /// Refuses the verb unless a person has typed it.
-    pub(super) fn require_person(&self, verb: &'static str) -> Result<(), OpError> {
+    /// Refuses the verb unless a person has typed it; else tells how it came.
+    pub(super) fn require_person(&self, verb: &'static str) -> Result<Source, OpError> {
         Ok(person::require(self.world, verb, self.typed)?)
+    }
+
+    /// Who says a verb that anybody may say.
+    pub(super) fn who(&self, verb: &str) -> Source {
+        person::who(self.world, verb, self.typed)
+    }
+
+    /// Whether a person asks at a terminal of their own: neither a host nor a run has
+    /// started it.
+    pub fn is_a_person_at_a_terminal(&self) -> bool {
+        person::at_a_terminal()
     }
 
     /// The project around the current directory, with good settings.
@@ -93,9 +105,15 @@ impl<'a> Caller<'a> {
                 .or_else(|| Project::around(self.world, &here));
             if let Some(project) = project {
                 let project = self.with_good_settings(project)?;
+                if let (true, Some(named)) = (folder == project.root, named) {
+                    return Err(to_be_moved(named));
+                }
                 let spec = project.spec_in(&folder)?;
                 return Ok((project, spec));
             }
+        }
+        if let Some(named) = named.filter(|named| self.is_plan_by_another_name(named)) {
+            return Err(to_be_moved(named));
         }
         let project = self.project()?;
         let spec = self.spec(&project, named)?;
@@ -113,6 +131,13 @@ impl<'a> Caller<'a> {
         (is_path && disk.is_file(&path.join("tasks.md"))).then_some(path)
     }
 
+    /// Whether a path leads to a Markdown file with tasks that is not called `tasks.md`.
+    fn is_plan_by_another_name(&self, named: &str) -> bool {
+        let Ok(path) = self.here().map(|here| here.join(named)) else { return false };
+        let disk = &*self.world.disk;
+        path.extension().is_some_and(|ending| ending == "md") && disk.is_file(&path)
+    }
+
     /// The spec that is named, or the active one.
     pub fn spec(&self, project: &Project, named: Option<&str>) -> Result<Spec, OpError> {
         if let Some(name) = named {
@@ -122,11 +147,19 @@ impl<'a> Caller<'a> {
             active.doubt().iter().for_each(|doubt| self.warn(doubt));
             return Ok(active.spec);
         }
-        let specs: Vec<String> = project.specs().into_iter().map(|spec| spec.name).collect();
-        let known = if specs.is_empty() { "there are none yet".into() } else { specs.join(", ") };
-        Err(OpError::NotFound(format!(
-            "no spec is active; `specum switch <spec>` makes one so ({known})"
-        )))
+        let specs = project.specs()?;
+        if let Some(spec) = meant(&specs) {
+            return Ok(spec);
+        }
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        Err(OpError::NotFound(match names.first() {
+            None => "no spec is active, and there are none yet: write specs/<name>/tasks.md".into(),
+            Some(first) => format!(
+                "no spec is active: name one of {}, or make one the default with `specum switch \
+                 {first}`",
+                names.join(", ")
+            ),
+        }))
     }
 
     /// The spec that is named, or the one that the session works on, or the active
@@ -178,13 +211,13 @@ impl<'a> Caller<'a> {
     }
 
     /// Makes the session whose shell asks for work, or hands it in, the owner of the
-    /// spec, unless another session or run is.
-    pub(super) fn hold_for_session(&self, workspace: &Workspace) -> Result<(), OpError> {
+    /// spec, unless another session or run is, which is told.
+    pub(super) fn hold_for_session(&self, workspace: &Workspace) -> Result<Option<Owner>, OpError> {
         self.warn_without_hooks();
-        let Some(session) = session::of_any_host(self.world) else { return Ok(()) };
+        let Some(session) = session::of_any_host(self.world) else { return Ok(None) };
         let locked = workspace.store.lock()?;
         let view = locked.read()?;
-        let Some(state) = view.state.as_ref() else { return Ok(()) };
+        let Some(state) = view.state.as_ref() else { return Ok(None) };
         let holder = owner::holder(&workspace.store, Some(state), Asker::Session(&session));
         // In a sandbox the journal is all that a later hook can see.
         let works_itself = session::host().is_some_and(Host::works_itself);
@@ -193,12 +226,25 @@ impl<'a> Caller<'a> {
             let step = machine::step(state, &view.file(), Event::Hold(owner));
             locked.write_step(Entry::Held { session: session.clone() }, &step)?;
         }
-        if holder.other().is_none() {
-            match Note::asked(&session, None, &workspace.spec) {
-                // A sandbox may keep us from writing anywhere but in the project.
-                Err(error) if !works_itself => return Err(error.into()),
-                _ => {}
-            }
+        if let Holder::Other(other) = holder {
+            return Ok(Some(other));
+        }
+        match Note::asked(&session, None, &workspace.spec) {
+            // A sandbox may keep us from writing anywhere but in the project.
+            Err(error) if !works_itself => Err(error.into()),
+            _ => Ok(None),
+        }
+    }
+
+    /// The same for work that only its owner may have: another session may have been
+    /// faster. What a killed run has left is put away first.
+    pub(super) fn hold_alone(&self, workspace: &Workspace) -> Result<(), OpError> {
+        if let Some(other) = self.hold_for_session(workspace)? {
+            return Err(held_by_other(workspace, &other).into());
+        }
+        // In a sandbox git cannot write, and the hooks work outside of it.
+        if session::judged_by_hooks(self.world).is_none() {
+            runner::put_away_killed(workspace)?;
         }
         Ok(())
     }
@@ -223,17 +269,36 @@ impl<'a> Caller<'a> {
     }
 }
 
+/// The spec that is meant where none is named and none is active: the one that is being
+/// run, the only one, or the only one with open tasks.
+pub(super) fn meant(specs: &[Spec]) -> Option<Spec> {
+    let only = |is_it: &dyn Fn(&Spec) -> bool| {
+        let mut found = specs.iter().filter(|spec| is_it(spec));
+        found.next().filter(|_| found.next().is_none()).cloned()
+    };
+    let is_run = |spec: &Spec| {
+        let holder = holder(&Store::of(spec), Asker::Person);
+        matches!(holder, Holder::Other(Owner::Runner { .. }))
+    };
+    let has_open_tasks = |spec: &Spec| {
+        let tasks = Store::of(spec).read_tasks().ok().flatten().unwrap_or_default();
+        tasks.file().open().next().is_some()
+    };
+    only(&is_run).or_else(|| only(&|_| true)).or_else(|| only(&has_open_tasks))
+}
+
 /// Refuses a session that asks for work of a spec that another one holds.
 pub(super) fn refuse_other_sessions(workspace: &Workspace) -> Result<(), OpError> {
     let world = workspace.world();
     let Some(session) = session::of_any_host(world) else { return Ok(()) };
     match holder(&workspace.store, Asker::Session(&session)).other() {
-        Some(other) => {
-            let (spec, by) = (workspace.spec.name.clone(), other.description());
-            Err(AttemptError::HeldByOther { spec, by }.into())
-        }
+        Some(other) => Err(held_by_other(workspace, other).into()),
         None => Ok(()),
     }
+}
+
+fn held_by_other(workspace: &Workspace, other: &Owner) -> AttemptError {
+    AttemptError::HeldByOther { spec: workspace.spec.name.clone(), by: other.description() }
 }
 
 /// Who holds a spec, by its state as it stands.
@@ -250,12 +315,31 @@ pub(super) fn one_at_a_time(mut workspace: Workspace) -> Workspace {
     workspace
 }
 
+/// How a plan that stands elsewhere becomes one that is worked.
+fn to_be_moved(named: &str) -> OpError {
+    let stem = Path::new(named).file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let is_plain = |text: &str| {
+        !text.starts_with('-')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+    };
+    let name = if stem == "tasks" || !is_plain(&stem) { "plan" } else { stem.as_str() };
+    let quoted = match is_plain(named) {
+        true => named.to_owned(),
+        false => format!("'{}'", named.replace('\'', "'\\''")),
+    };
+    OpError::NotFound(format!(
+        "{named}: a plan is worked under the name tasks.md, in a folder of its own. `mkdir -p \
+         specs/{name} && mv {quoted} specs/{name}/tasks.md` puts it there; commit it, and `specum run \
+         {name}` works it"
+    ))
+}
+
 /// What is wrong with the settings of a project, if anything is.
 pub fn settings_problems(project: &Project) -> Option<String> {
     let lines = project
         .problems
         .iter()
-        .map(|problem| format!("\n  {SETTINGS_FILE}:{}: {}", problem.line, problem.message));
+        .map(|(file, problem)| format!("\n  {file}:{}: {}", problem.line, problem.message));
     let lines: String = lines.collect();
     (!lines.is_empty()).then(|| format!("the settings have mistakes:{lines}"))
 }

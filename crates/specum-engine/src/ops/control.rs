@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use specum_core::journal::Entry;
-use specum_core::machine::{self, Event};
+use specum_core::journal::{Entry, Source};
+use specum_core::machine::{self, Event, Raise};
 use specum_core::owner::{Asker, Holder, Owner};
-use specum_core::state::{Driver, State};
+use specum_core::state::{Driver, PauseAfter, State};
 
 use super::caller::holder;
-use super::{Caller, LoopFile, NewState, OpError};
+use super::{Caller, LoopFile, NewState, OpError, steer};
 use crate::attempt::{AttemptError, Workspace};
 use crate::owner;
 use crate::person;
@@ -26,15 +26,30 @@ const RUN_ENDS: Duration = Duration::from_secs(60);
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Pause {
     /// The spec.
+    #[serde(rename = "spec")]
     pub name: String,
-    /// `paused`.
+    /// `paused`, or `pause-asked` if something is to be over first.
     pub state: NewState,
+    /// The phase that is to be over first, by its heading, if one is.
+    pub phase: Option<String>,
+}
+
+/// What is to be over before the loop waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PausedBy {
+    /// Nothing: it waits at once.
+    Now,
+    /// What is worked on.
+    Task,
+    /// The phase that is worked on.
+    Phase,
 }
 
 /// A loop that goes on.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Resume {
     /// The spec.
+    #[serde(rename = "spec")]
     pub name: String,
     /// `resumed`.
     pub state: NewState,
@@ -48,6 +63,7 @@ pub struct Resume {
 #[serde(rename_all = "camelCase")]
 pub struct Cancel {
     /// The spec.
+    #[serde(rename = "spec")]
     pub name: String,
     /// The phase of the loop; null without one.
     pub phase: Option<String>,
@@ -67,25 +83,44 @@ pub struct Cancel {
     pub loop_file: Option<LoopFile>,
 }
 
-/// Lets the loop wait. The Stop hook lets the session go, a run ends its agents.
-pub fn pause(workspace: &Workspace) -> Result<Pause, OpError> {
+/// Lets the loop wait: at once, so that the Stop hook lets the session go and a run
+/// ends its agents; or when what is worked on is over.
+pub fn pause(caller: &Caller<'_>, workspace: &Workspace, when: PausedBy) -> Result<Pause, OpError> {
+    let name = workspace.spec.name.clone();
+    if when != PausedBy::Now {
+        let after = steer::pause_after(caller, workspace, when == PausedBy::Phase)?;
+        let phase = match after {
+            PauseAfter::Phase(phase) => Some(phase),
+            PauseAfter::Task => None,
+        };
+        return Ok(Pause { name, state: NewState::PauseAsked, phase });
+    }
     let entry = Entry::Paused { why: None, branch: None };
-    let after = change(workspace, Event::Pause { why: None }, entry)?.after;
+    let source = caller.who("pause");
+    let after = change(workspace, source, Event::Pause { why: None }, entry)?.after;
     if after.is_some_and(|state| state.driver == Driver::RalphLoop) {
         // The Ralph Loop waits with us.
         ralph_loop::end(&workspace.spec)?;
     }
-    Ok(Pause { name: workspace.spec.name.clone(), state: NewState::Paused })
+    Ok(Pause { name, state: NewState::Paused, phase: None })
 }
 
-/// Lets a paused or blocked loop go on.
-pub fn resume(caller: &Caller<'_>, workspace: &Workspace) -> Result<Resume, OpError> {
-    // Whoever paused it may let it go on; a block is a person's to lift.
+/// Lets a paused or blocked loop go on, and may let it use more than was agreed before.
+pub fn resume(caller: &Caller<'_>, workspace: &Workspace, raise: Raise) -> Result<Resume, OpError> {
+    // Whoever paused it may let it go on; a block is a person's to lift, and a cap.
     let state = workspace.store.read_state().and_then(Result::ok);
-    if state.is_some_and(|state| state.blocked().is_some()) {
-        caller.require_person("resume")?;
+    if let Some(phase) = state.as_ref().and_then(|state| state.waiting_for.as_ref()) {
+        return Err(OpError::NotFound(format!(
+            "`{phase}` waits for your approval; `specum approve` lets the loop go on"
+        )));
     }
-    let Changed { was_blocked, after } = change(workspace, Event::Resume, Entry::Resumed)?;
+    let is_blocked = state.is_some_and(|state| state.blocked().is_some());
+    let source = match is_blocked || raise.says_something() {
+        true => caller.require_person("resume")?,
+        false => caller.who("resume"),
+    };
+    let event = Event::Resume(raise);
+    let Changed { was_blocked, after } = change(workspace, source, event, Entry::Resumed)?;
     if let Some(state) = after.filter(|state| state.driver == Driver::RalphLoop) {
         drive_again(caller, &workspace.spec, &state)?;
     }
@@ -100,7 +135,12 @@ struct Changed {
     after: Option<State>,
 }
 
-fn change(workspace: &Workspace, event: Event, entry: Entry) -> Result<Changed, OpError> {
+fn change(
+    workspace: &Workspace,
+    source: Source,
+    event: Event,
+    entry: Entry,
+) -> Result<Changed, OpError> {
     let locked = workspace.store.lock()?;
     let view = locked.read()?;
     let none = || AttemptError::NoLoop(workspace.spec.name.clone());
@@ -110,6 +150,7 @@ fn change(workspace: &Workspace, event: Event, entry: Entry) -> Result<Changed, 
         return Err(AttemptError::NoTasks(workspace.spec.shown.clone()).into());
     }
     let step = machine::step(state, &view.file(), event);
+    locked.speaks_for(source);
     locked.write_step(entry, &step)?;
     Ok(Changed { was_blocked: state.blocked().is_some(), after: step.state })
 }
@@ -133,9 +174,10 @@ fn drive_again(caller: &Caller<'_>, spec: &Spec, state: &State) -> Result<(), Op
 /// trash, once a run that worked the spec has ended.
 pub fn cancel(caller: &Caller<'_>, named: Option<&str>, remove: bool) -> Result<Cancel, OpError> {
     // An agent that ends a loop and begins it anew would have its ticks count.
-    if person::is_an_agents_shell() {
-        caller.require_person("cancel")?;
-    }
+    let source = match person::is_an_agents_shell() {
+        true => caller.require_person("cancel")?,
+        false => caller.who("cancel"),
+    };
     let (project, spec) = caller.find(named)?;
     let store = Store::of(&spec);
     caller.warn_if_held(&store);
@@ -143,7 +185,7 @@ pub fn cancel(caller: &Caller<'_>, named: Option<&str>, remove: bool) -> Result<
         Holder::Other(owner @ Owner::Runner { .. }) => Some(owner),
         Holder::Nobody | Holder::Me | Holder::Other(Owner::Session { .. }) => None,
     };
-    let mut cancel = end_loop(&spec, &store)?;
+    let mut cancel = end_loop(&spec, &store, source)?;
     cancel.loop_file = LoopFile::of(ralph_loop::end(&spec)?);
     if remove {
         runner.map_or(Ok(()), |runner| wait_for(&store, &runner))?;
@@ -156,7 +198,7 @@ pub fn cancel(caller: &Caller<'_>, named: Option<&str>, remove: bool) -> Result<
 }
 
 /// Deletes the state and what the hooks remember, and tells what stood before.
-fn end_loop(spec: &Spec, store: &Store) -> Result<Cancel, OpError> {
+fn end_loop(spec: &Spec, store: &Store, source: Source) -> Result<Cancel, OpError> {
     let state = store.read_state();
     // A plan or a state that cannot be read is no reason to go on with it.
     let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
@@ -181,7 +223,9 @@ fn end_loop(spec: &Spec, store: &Store) -> Result<Cancel, OpError> {
     if cancelled {
         let state = state.unwrap_or_else(|| State::new(file.tasks.len()));
         let step = machine::step(&state, &file, Event::Cancel);
-        store.lock()?.write_step(Entry::Cancelled, &step)?;
+        let locked = store.lock()?;
+        locked.speaks_for(source);
+        locked.write_step(Entry::Cancelled, &step)?;
     }
     store.forget_memory()?;
     Ok(cancel)

@@ -11,7 +11,7 @@ use specum_core::owner::{Asker, Holder};
 use specum_core::settings::Problem;
 use specum_core::state::State;
 
-use super::caller::holder;
+use super::caller::{holder, meant};
 use super::{Advice, Caller, OpError};
 use crate::attempt::{AttemptError, Workspace};
 use crate::claude_config::{self, PLUGIN};
@@ -51,6 +51,7 @@ pub struct Repair {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Finding {
     /// How it is.
+    #[serde(rename = "severity")]
     pub grade: Grade,
     /// What was looked at, in a word.
     pub about: &'static str,
@@ -90,7 +91,7 @@ pub fn doctor(
 fn put_away(caller: &Caller<'_>) -> Result<Repair, OpError> {
     let project = caller.project()?;
     let mut repair = Repair { specs: Vec::new(), messages: Vec::new() };
-    for spec in project.specs() {
+    for spec in project.specs()? {
         let workspace = Workspace::new(&project, spec)?;
         if !caller.world.disk.exists(&workspace.store.journal_path()) {
             continue;
@@ -212,8 +213,11 @@ fn able_to_commit(git: &dyn Repository) -> Result<(), GitError> {
 
 fn examine_project(project: &Project, found: &mut Findings) {
     found.good("project", project.root.display().to_string());
-    for Problem { line, message } in &project.problems {
-        found.bad("settings", format!("{SETTINGS_FILE}:{line}: {message}"));
+    for (folder, tools) in project.folders_of_other_tools() {
+        found.good("specs", format!("{folder} of {tools} is looked into too"));
+    }
+    for (file, Problem { line, message }) in &project.problems {
+        found.bad("settings", format!("{file}:{line}: {message}"));
     }
     for key in &project.inherited {
         let (line, name) = (key.line, key.key);
@@ -233,12 +237,31 @@ fn examine_project(project: &Project, found: &mut Findings) {
             active.doubt().into_iter().for_each(|doubt| found.note("active", doubt));
             examine_spec(&Store::of(&active.spec), &active.spec.dir, found);
         }
-        Ok(None) => found.note("active", "no spec is active: `specum switch <name>`"),
+        Ok(None) => match meant(&project.specs().unwrap_or_default()) {
+            Some(spec) => {
+                let text = format!("no spec is active; {} is meant ({})", spec.name, spec.shown);
+                found.good("active", text);
+                examine_spec(&Store::of(&spec), &spec.dir, found);
+            }
+            None => found.note("active", "no spec is active: `specum switch <name>` makes one so"),
+        },
         Err(error) => {
             found.bad("active", format!("{error}; `specum switch <name>` writes it anew"));
         }
     }
-    project.specs().into_iter().for_each(|spec| examine_runs(project, spec, found));
+    match project.specs() {
+        Ok(specs) => specs.into_iter().for_each(|spec| examine_runs(project, spec, found)),
+        Err(error) => found.bad("specs", error.to_string()),
+    }
+}
+
+fn not_running(store: &Store) -> String {
+    let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
+    let file = tasks.file();
+    match file.count() > 0 && file.is_complete() && file.unread.is_empty() {
+        true => "finished: every task is done".to_owned(),
+        false => "not running: `specum run` starts it".to_owned(),
+    }
 }
 
 /// What runs have left that did not get to their end.
@@ -277,13 +300,13 @@ fn examine_runs(project: &Project, spec: Spec, found: &mut Findings) {
 
 fn examine_spec(store: &Store, dir: &Path, found: &mut Findings) {
     match store.read_state() {
-        None => found.note("loop", "not running: `specum implement` starts it"),
+        None => found.note("loop", not_running(store)),
         Some(Ok(State { phase, global_iteration, .. })) => {
             found.good("loop", format!("phase {}, iteration {global_iteration}", phase.as_str()));
         }
         Some(Err(why)) => found.bad(
             "loop",
-            format!("the state is corrupt ({why}): `specum implement` rebuilds it from tasks.md"),
+            format!("the state is corrupt ({why}): `specum run` rebuilds it from tasks.md"),
         ),
     }
     match store.read_tasks() {
@@ -301,8 +324,11 @@ fn examine_spec(store: &Store, dir: &Path, found: &mut Findings) {
         let text = "another process is changing this spec right now, or is stuck in it";
         found.note("lock", text);
     }
-    let entries = store.world.disk.entries(dir).into_iter();
-    let temporary = entries.filter(|path| files::is_temporary(path));
+    let entries = match store.world.disk.entries(dir) {
+        Ok(entries) => entries,
+        Err(error) => return found.bad("leftovers", error.to_string()),
+    };
+    let temporary = entries.into_iter().filter(|path| files::is_temporary(path));
     let temporary: Vec<String> = temporary
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
         .collect();

@@ -7,6 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::attempt::AttemptError;
+use crate::documents::DocumentError;
 use crate::files::FileError;
 use crate::git::GitError;
 use crate::person::NotAPerson;
@@ -24,6 +25,9 @@ pub enum OpError {
     /// The spec's files cannot be read or changed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The documents around a plan cannot be read.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// Any other file.
     #[error(transparent)]
     File(#[from] FileError),
@@ -102,10 +106,13 @@ impl OpError {
             OpError::Spec(SpecError::NotFound { .. })
             | OpError::Loop(LoopError::NoPlugin)
             | OpError::NotFound(_) => ErrorKind::NotFound,
+            OpError::Document(DocumentError::Trace { .. }) => ErrorKind::Unusable,
             OpError::Loop(LoopError::OtherSpec { .. } | LoopError::Foreign) => ErrorKind::Busy,
             OpError::NotAPerson(_) => ErrorKind::PersonNeeded,
             OpError::Loop(LoopError::Outside(_) | LoopError::File(_))
+            | OpError::Spec(SpecError::Unread(_))
             | OpError::File(_)
+            | OpError::Document(DocumentError::File(_))
             | OpError::Git(_)
             | OpError::Settings(_)
             | OpError::StillRunning(_)
@@ -129,6 +136,7 @@ fn of_attempt(error: &AttemptError) -> ErrorKind {
         | AttemptError::NoTasks(_)
         | AttemptError::Empty(_)
         | AttemptError::NoTask(_)
+        | AttemptError::Done(_)
         | AttemptError::NotOpen(_) => ErrorKind::NotFound,
         AttemptError::Held { .. } | AttemptError::HeldByOther { .. } => ErrorKind::Busy,
         AttemptError::Rewritten(_)

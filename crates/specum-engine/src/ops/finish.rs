@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use specum_core::attempt::Judgement;
 use specum_core::completion;
 use specum_core::machine::Signal;
 
-use super::{Caller, OpError};
-use crate::attempt::{By, Judgement, Workspace};
-use crate::session;
+use super::undo::refuse_at_work;
+use super::{Caller, Changes, OpError, diff};
+use crate::attempt::{AttemptError, By, Workspace};
+use crate::{runner, session};
 
 /// What came of a result that was handed in.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -45,6 +47,9 @@ pub struct Verdict {
     pub kept: Option<String>,
     /// Whether nothing was run to prove it.
     pub unverified: bool,
+    /// What a pass rests on: `check`, `suite` (the checks of the whole plan alone) or
+    /// `none`.
+    pub proof: String,
     /// Why it failed, a sentence each.
     pub failures: Vec<String>,
     /// Other tasks' boxes that were ticked meanwhile, and opened again.
@@ -55,6 +60,8 @@ pub struct Verdict {
     pub proofs: Vec<String>,
     /// The commit; null if there is none.
     pub commit: Option<String>,
+    /// How much it changed, the spec's own files left out; null without a commit.
+    pub changes: Option<Changes>,
     /// Why there is no commit, unless there was nothing to commit.
     pub not_committed: Option<String>,
     /// The end of what the check printed.
@@ -69,20 +76,25 @@ pub struct Verdict {
 impl Verdict {
     fn of(workspace: &Workspace, judged: Judgement) -> Verdict {
         let passed = judged.passed();
+        let waits = judged.question().map(str::to_owned);
         let no_repository = workspace.git.as_ref().err().filter(|_| passed);
         let signal = |signal: &Signal| match signal {
             Signal::TaskComplete => Some(completion::TASK_COMPLETE.to_owned()),
             Signal::BatchComplete => Some("BATCH_COMPLETE".to_owned()),
             Signal::AllTasksComplete | Signal::Blocked => None,
         };
+        let counted = judged.commit.as_ref();
+        let changes = counted.and_then(|commit| diff::count_commit(&workspace.store, commit));
         Verdict {
+            changes,
             shown: judged.key.shown().to_owned(),
             task: judged.key.id,
             attempt: judged.attempt,
             passed,
-            waits: judged.question,
+            waits,
             kept: judged.kept,
-            unverified: judged.verdict.unverified,
+            unverified: judged.verdict.unverified(),
+            proof: judged.verdict.proof.to_string(),
             failures: judged.verdict.failures.into_iter().map(|failure| failure.message).collect(),
             unticked: judged.unticked,
             outside: judged.verdict.outside,
@@ -115,6 +127,30 @@ pub fn finish(
     }
     let judged = workspace.judge(&opened, &result, By::Verb)?;
     Ok(Finish::Judgement(Box::new(Verdict::of(workspace, judged))))
+}
+
+/// Judges a task on the word of a person who has done it by hand: an open attempt like
+/// any other; without one, what is uncommitted is the work. The loop ends with its last
+/// task. Refused while somebody else works in the tree.
+pub fn finish_by_hand(
+    caller: &Caller<'_>,
+    workspace: &Workspace,
+    task: &str,
+) -> Result<Verdict, OpError> {
+    let source = caller.require_person("finish")?;
+    runner::put_away_killed(workspace)?;
+    let _alone = runner::alone_in_tree(workspace)?;
+    refuse_at_work(workspace)?;
+    let judged = match workspace.opened(task) {
+        Ok(opened) => workspace.judge(&opened, opened.role.signal(), By::Verb)?,
+        Err(AttemptError::NotOpen(_)) => workspace.judge_by_hand(task, source)?,
+        Err(other) => return Err(other.into()),
+    };
+    let verdict = Verdict::of(workspace, judged);
+    if workspace.is_done()? {
+        workspace.open()?;
+    }
+    Ok(verdict)
 }
 
 /// Ends an open attempt as failed, without a check.

@@ -5,12 +5,21 @@ use serde::Serialize;
 use specum_core::state::State;
 
 use super::{Caller, OpError};
+use crate::project::{Project, Spec};
 use crate::store::{self, Store};
+
+/// The specs of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SpecList {
+    /// Each of them, in the order of the folders where specs are.
+    pub specs: Vec<SpecRow>,
+}
 
 /// A spec in a list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SpecRow {
-    /// Name of its folder.
+    /// The name of its folder.
+    #[serde(rename = "spec")]
     pub name: String,
     /// Where it is, from the project's root.
     pub path: String,
@@ -28,13 +37,14 @@ pub struct SpecRow {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Switch {
     /// Its name.
+    #[serde(rename = "spec")]
     pub name: String,
     /// Where it is, from the project's root.
     pub path: String,
 }
 
 /// Every spec of the project, in the order of the specs directories.
-pub fn list(caller: &Caller<'_>) -> Result<Vec<SpecRow>, OpError> {
+pub fn list(caller: &Caller<'_>) -> Result<SpecList, OpError> {
     let project = caller.project()?;
     // Whoever has to correct the marker needs the names.
     let active = project.current().unwrap_or_else(|error| {
@@ -58,7 +68,18 @@ pub fn list(caller: &Caller<'_>) -> Result<Vec<SpecRow>, OpError> {
             total: file.count(),
         }
     };
-    Ok(project.specs().into_iter().map(row).collect())
+    Ok(SpecList { specs: project.specs()?.into_iter().map(row).collect() })
+}
+
+/// Makes a spec that is about to be run the active one, where there is a specs folder.
+pub fn activate(project: &Project, spec: &Spec) -> Result<(), OpError> {
+    let is_active = project.current().is_ok_and(|active| active.as_ref() == Some(spec));
+    let marker = project.current_spec_file();
+    let has_folder = marker.parent().is_some_and(|dir| project.world.disk.is_folder(dir));
+    if has_folder && !is_active {
+        store::make_active(project, spec)?;
+    }
+    Ok(())
 }
 
 /// Makes a spec the active one.

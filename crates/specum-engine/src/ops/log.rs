@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use specum_core::agent::{self, Reader};
-use specum_core::event::{Event, Kind, Numbering, Said};
+use specum_core::event::{Event, Numbering};
 use specum_core::journal::{Entry, Record};
 use specum_core::moment::Moment;
-use specum_core::summary::{AttemptResult, Summary, TaskSummary};
+use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
 use specum_core::tasks::TaskKey;
 
-use super::{Caller, OpError};
+use super::{Caller, OpError, diff};
 use crate::attempt::AttemptError;
 use crate::feed::Feed;
 use crate::logs;
@@ -38,10 +38,28 @@ pub struct Log {
     grown: Duration,
 }
 
+/// The log of one start of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentLog {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whose it is; `None` if no record says so.
+    pub agent: Option<String>,
+}
+
+/// That a task has no attempt of this place.
+pub(super) fn no_attempt(task: &TaskSummary, place: u64) -> String {
+    match task.attempts.last() {
+        None => format!("there is no attempt at {} yet", task.id),
+        Some(last) => {
+            format!("there is no attempt {place} at {}; its last one is {}", task.id, last.place)
+        }
+    }
+}
+
 /// Opens the journal of a spec and reads what is there.
 pub fn log(caller: &Caller<'_>, named: Option<&str>) -> Result<Log, OpError> {
-    let project = caller.project()?;
-    let spec = caller.spec(&project, named)?;
+    let (_, spec) = caller.named(named)?;
     let (store, earlier, records) = (Store::of(&spec), (Vec::new(), 0), Vec::new());
     let grown = caller.world.clock.elapsed();
     let mut log = Log { spec, store, earlier, records, length: 0, grown };
@@ -52,7 +70,9 @@ pub fn log(caller: &Caller<'_>, named: Option<&str>) -> Result<Log, OpError> {
 /// What became of the last loop of a spec.
 pub fn summary(store: &Store) -> Result<Summary, OpError> {
     let tasks = store.read_tasks()?.unwrap_or_default();
-    Ok(Summary::of(&store.read_journal()?, &tasks.file()))
+    let mut summary = Summary::of(&store.read_journal()?, &tasks.file());
+    diff::count(store, &mut summary);
+    Ok(summary)
 }
 
 impl Log {
@@ -100,7 +120,7 @@ impl Log {
         let world = &self.store.world;
         let found = world.disk.look_behind(&self.store.journal_path());
         let length = found.map_or(0, |file| file.length);
-        let segments = self.store.count_earlier();
+        let segments = self.store.count_earlier()?;
         if length != self.length || segments != self.earlier.1 {
             let records = self.store.read_journal()?;
             // One that was replaced is not told a second time; one that has become a
@@ -119,7 +139,9 @@ impl Log {
     /// The summary of the last loop.
     pub fn summary(&self) -> Result<Summary, OpError> {
         let tasks = self.store.read_tasks()?.unwrap_or_default();
-        Ok(Summary::of(&self.records, &tasks.file()))
+        let mut summary = Summary::of(&self.records, &tasks.file());
+        diff::count(&self.store, &mut summary);
+        Ok(summary)
     }
 
     /// The id of the task that a person names: of the plan, or of the journal if
@@ -138,26 +160,63 @@ impl Log {
 
     /// All attempts at a task, those of earlier loops too.
     pub fn task(&self, id: &str) -> Result<TaskSummary, OpError> {
-        let tasks = self.store.read_tasks()?.unwrap_or_default();
-        let story: Vec<Record> = self.story().cloned().collect();
-        let all = Summary::of_all_loops(&story, &tasks.file());
-        let task = all.tasks.into_iter().find(|task| task.id == id);
-        task.ok_or_else(|| AttemptError::NoTask(id.to_owned()).into())
+        Ok(self.task_and_summary(id)?.0)
     }
 
-    /// The newest log of the last attempt at a task that has one.
-    pub fn last_log(&self, task: &TaskSummary) -> Option<(u64, PathBuf)> {
-        task.attempts.iter().rev().find_map(|attempt| {
-            let named = attempt.logs.last().map(PathBuf::from);
-            let named = named.filter(|path| {
-                logs::is_log(&self.spec, path) && self.spec.world.disk.is_file(path)
-            });
-            // An attempt that runs is not charged yet.
-            let found = || logs::newest_log(&self.spec, &task.id, attempt.number);
-            let running = attempt.result == AttemptResult::Open;
-            let path = if running { found().or(named) } else { named.or_else(found) };
-            path.map(|path| (attempt.number, path))
-        })
+    /// The same, and the summary of all loops without its tasks.
+    pub(super) fn task_and_summary(&self, id: &str) -> Result<(TaskSummary, Summary), OpError> {
+        let tasks = self.store.read_tasks()?.unwrap_or_default();
+        let story: Vec<Record> = self.story().cloned().collect();
+        let mut all = Summary::of_all_loops(&story, &tasks.file());
+        let task = std::mem::take(&mut all.tasks).into_iter().find(|task| task.id == id);
+        let none = || AttemptError::NoTask(id.to_owned());
+        Ok((task.ok_or_else(none)?, all))
+    }
+
+    /// The logs of the starts of an attempt, the newest last.
+    pub fn agent_logs(&self, task: &TaskSummary, attempt: &Attempt) -> Vec<AgentLog> {
+        let mut paths: Vec<PathBuf> = attempt.logs.iter().map(PathBuf::from).collect();
+        paths.retain(|path| logs::is_log(&self.spec, path) && self.spec.world.disk.is_file(path));
+        // An attempt that runs is not charged yet.
+        if paths.is_empty() || attempt.result == AttemptResult::Open {
+            let newest = logs::newest_log(&self.spec, &task.id, attempt.number);
+            paths.extend(newest.filter(|path| !paths.contains(path)));
+        }
+        let log = |path: PathBuf| AgentLog { agent: self.agent_of(&path), path };
+        paths.into_iter().map(log).collect()
+    }
+
+    /// Whose log it is, if a record says so.
+    fn agent_of(&self, path: &Path) -> Option<String> {
+        self.records.iter().rev().chain(self.earlier.0.iter().rev()).find_map(
+            |record| match &record.entry {
+                Entry::Launched { agent, log: Some(log), .. }
+                | Entry::Charged { agent, log: Some(log), .. }
+                    if Path::new(log) == path =>
+                {
+                    Some(agent.clone())
+                }
+                _ => None,
+            },
+        )
+    }
+
+    /// The attempt that a person names by its place; without a name the last one that
+    /// has a log, or else the last one.
+    pub fn attempt<'t>(
+        &self,
+        task: &'t TaskSummary,
+        place: Option<u64>,
+    ) -> Result<Option<&'t Attempt>, OpError> {
+        let mut newest_first = task.attempts.iter().rev();
+        let Some(place) = place else {
+            let with_log = newest_first.clone().find(|one| !self.agent_logs(task, one).is_empty());
+            return Ok(with_log.or(task.attempts.last()));
+        };
+        match newest_first.find(|attempt| attempt.place == place) {
+            Some(attempt) => Ok(Some(attempt)),
+            None => Err(OpError::NotFound(no_attempt(task, place))),
+        }
     }
 
     /// Whether nothing more is to be expected.
@@ -296,13 +355,8 @@ impl Talking {
         let Talking { launch, task, replay, reader } = self;
         let at = Moment::from(world.clock.now());
         let mut read = |line: &[u8]| {
-            events.extend(reader.line(line).into_iter().map(|sign| Event {
-                seq: None,
-                at: at.clone(),
-                run: launch.run.clone(),
-                attempt: launch.attempt.clone(),
-                kind: Kind::Said(Said { task: task.clone(), sign }),
-            }));
+            let said = |sign| Event::said(at.clone(), launch, task.clone(), sign);
+            events.extend(reader.line(line).into_iter().map(said));
         };
         // A log that cannot be read tells nothing; what is recorded goes on.
         let _ = replay.read_on(&mut read);

@@ -47,6 +47,8 @@ pub enum DueWork {
     Blocked(Wait),
     /// Nothing: what is left waits for a person's word about a change of the plan.
     Waits(Wait),
+    /// Nothing: all that is left was skipped by a person.
+    ChosenDone(Wait),
     /// Nothing: a cap on attempts, time, tokens or dollars is reached.
     Capped(Wait),
     /// Nothing yet: a result is recorded, and the hook at the end of the turn
@@ -115,6 +117,7 @@ impl DueWork {
             DueWork::Paused(wait)
             | DueWork::Blocked(wait)
             | DueWork::Waits(wait)
+            | DueWork::ChosenDone(wait)
             | DueWork::Capped(wait) => {
                 format!("{}\nTell the person, and stop.\n", wait.message)
             }
@@ -135,7 +138,7 @@ impl DueWork {
 pub fn next(caller: &Caller<'_>, workspace: &Workspace) -> Result<DueWork, OpError> {
     workspace.refuse_while_a_run_works()?;
     refuse_other_sessions(workspace)?;
-    caller.hold_for_session(workspace)?;
+    caller.hold_alone(workspace)?;
     if session::judged_by_hooks(workspace.world()).is_none() {
         // A verdict that a host's time limit cut off.
         workspace.judge_reported(By::Verb)?;
@@ -166,9 +169,8 @@ pub fn open(workspace: &Workspace) -> Result<DueWork, OpError> {
                 Due::Paused(_) => DueWork::Paused(wait),
                 Due::Blocked(_) => DueWork::Blocked(wait),
                 Due::Waits(_) => DueWork::Waits(wait),
-                Due::Capped | Due::Spent(_) | Due::ChosenDone | Due::Work(_) | Due::Complete => {
-                    DueWork::Capped(wait)
-                }
+                Due::ChosenDone { .. } => DueWork::ChosenDone(wait),
+                Due::Capped | Due::Spent(_) | Due::Work(_) | Due::Complete => DueWork::Capped(wait),
             }
         }
     })
@@ -209,18 +211,15 @@ fn complete(workspace: &Workspace) -> Result<DueWork, OpError> {
 /// What became of a loop that is complete, in a line or two for a person.
 pub fn completion(workspace: &Workspace) -> Result<String, OpError> {
     let summary = summary(&workspace.store)?;
-    let unchecked = match summary.unverified.len() + summary.by_person.len() {
-        0 => String::new(),
-        1 => "; 1 was not checked".to_owned(),
-        count => format!("; {count} were not checked"),
-    };
+    let unchecked = summary.proofs_in_words();
     let commits = match (&workspace.git, summary.commits) {
         (Err(_), _) => "nothing is committed, because there is no repository".to_owned(),
         (Ok(_), 1) => "1 commit".to_owned(),
         (Ok(_), commits) => format!("{commits} commits"),
     };
+    let attempts = if summary.attempts == 1 { "attempt" } else { "attempts" };
     Ok(format!(
-        "{} is complete: {} of {} tasks are done{unchecked}. {} attempts, {commits}. `specum log` \
+        "{} is complete: {} of {} tasks are done{unchecked}. {} {attempts}, {commits}. `specum log` \
          tells the whole story.",
         workspace.spec.name, summary.done, summary.total, summary.attempts
     ))

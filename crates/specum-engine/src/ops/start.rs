@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::machine::Start;
-use specum_core::owner::{Asker, Owner};
+use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::state::{Driver, Standing};
 
 use super::caller::{holder, one_at_a_time};
@@ -36,6 +36,7 @@ pub struct StartRequest<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Implement {
     /// The spec.
+    #[serde(rename = "spec")]
     pub name: String,
     /// Where it is, from the project's root.
     pub path: String,
@@ -68,17 +69,18 @@ pub fn start(
         max_global_iterations: request.max_global_iterations,
         recovery_mode: request.recovery_mode.then_some(true),
         driver: request.driver,
+        approve: project.settings.run.approve,
         ..Start::default()
     };
     refuse_to_lift_a_cap(caller, &workspace, &start)?;
-    take_over(caller, &workspace)?;
+    let holder = take_over(caller, &workspace)?;
     // Before anything changes.
     workspace.refuse_bad_plan()?;
     if request.driver == Driver::RalphLoop {
         ralph_loop::can_drive(&workspace.spec)?;
     }
-    let view = workspace.start(start)?;
-    caller.hold_for_session(&workspace)?;
+    let view = workspace.start_after(start, &holder)?;
+    caller.hold_alone(&workspace)?;
     if session::host().is_none() && codex_config::trust() == Trust::Missing {
         caller.warn(format!("a session of codex would not be sent back to work: {HOW_TO_TRUST}"));
     }
@@ -113,15 +115,16 @@ fn refuse_to_lift_a_cap(
         let is_spent = state.attempts_left() == 0;
         is_spent || (start.raises_a_cap(&state) && person::is_an_agents_shell())
     });
-    if lifts_a_cap { caller.require_person("implement") } else { Ok(()) }
+    if lifts_a_cap { caller.require_person("implement").map(drop) } else { Ok(()) }
 }
 
 /// A loop is not taken from a session whose executor is at work: the changes of two
-/// in one tree cannot be told apart. Between two tasks it is, with a warning.
-fn take_over(caller: &Caller<'_>, workspace: &Workspace) -> Result<(), OpError> {
+/// in one tree cannot be told apart. Between two tasks it is, with a warning. Tells who
+/// held it.
+fn take_over(caller: &Caller<'_>, workspace: &Workspace) -> Result<Holder, OpError> {
     let me = session::of_any_host(caller.world);
     let holder = holder(&workspace.store, Asker::session_or_person(me.as_deref()));
-    let Some(other @ Owner::Session { .. }) = holder.other() else { return Ok(()) };
+    let Some(other @ Owner::Session { .. }) = holder.other() else { return Ok(holder) };
     let state = workspace.store.read_state().and_then(Result::ok);
     let is_paused = state.is_some_and(|state| state.standing != Standing::Running);
     let ledger = workspace.store.ledger()?;
@@ -131,7 +134,7 @@ fn take_over(caller: &Caller<'_>, workspace: &Workspace) -> Result<(), OpError> 
         return Err(AttemptError::Held { spec: workspace.spec.name.clone(), by }.into());
     }
     caller.warn(format!("{} held this loop; it is yours now", other.description()));
-    Ok(())
+    Ok(holder)
 }
 
 /// Begins the Ralph Loop, or ends the one that drove so far.

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::machine;
-use specum_core::owner::Asker;
+use specum_core::owner::{Asker, Holder};
 use specum_core::plan::{self, Scope};
 use specum_core::state::{Driver, Standing, State};
 use specum_core::summary::{Attempt, AttemptResult, Summary};
 use specum_core::tasks::{Task, TaskFile};
 
+use super::tasks::{self, StatusTask};
 use super::{Caller, OpError};
 use crate::owner;
 use crate::store::Store;
@@ -18,6 +19,7 @@ use crate::store::Store;
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The spec.
+    #[serde(rename = "spec")]
     pub name: String,
     /// Where it is, from the project's root.
     pub path: String,
@@ -49,6 +51,8 @@ pub struct Status {
     pub held_by: String,
     /// Tasks that passed without a check.
     pub unverified: Vec<String>,
+    /// Tasks that were checked by the checks of the whole plan alone.
+    pub by_suite: Vec<String>,
     /// Tasks that a person ticked.
     pub by_person: Vec<String>,
     /// What waits for a person's word, and lines that look like a box and are none.
@@ -90,35 +94,26 @@ pub enum StatusDriver {
 pub struct KeptWork {
     /// The task.
     pub task: String,
-    /// Which attempt it was.
+    /// The attempt's number.
     pub attempt: u64,
+    /// Its place among the attempts at the task, from 1.
+    pub place: u64,
     /// The git reference that holds it.
     pub reference: String,
     /// How many files were changed.
     pub files: usize,
 }
 
-/// A task of the plan.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct StatusTask {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// Whether its box is ticked.
-    pub done: bool,
-    /// The line of `tasks.md` that it begins on.
-    pub line: usize,
-}
-
 /// Where a spec stands.
 pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpError> {
-    let project = caller.project()?;
-    let spec = caller.spec(&project, named)?;
+    let (_, spec) = caller.named(named)?;
     let store = Store::of(&spec);
     let view = store.read()?;
     let (state, file) = (view.state.as_ref(), view.file());
-    let summary = Summary::of(&store.read_journal()?, &file);
+    let records = store.read_journal()?;
+    let summary = Summary::of(&records, &file);
+    let holder = owner::holder(&store, state, Asker::Person);
+    let tasks = tasks::tasks(&spec, &file, &records, &summary, state, holder != Holder::Nobody);
     let worked = worked(&summary);
     let (paused, paused_for) = match state.map(|state| &state.standing) {
         Some(Standing::Paused(why)) => (true, why.clone()),
@@ -142,8 +137,9 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
             Driver::Hook => StatusDriver::Hook,
             Driver::RalphLoop => StatusDriver::RalphLoop,
         }),
-        held_by: owner::holder(&store, state, Asker::Person).to_string(),
+        held_by: holder.to_string(),
         unverified: summary.unverified,
+        by_suite: summary.by_suite,
         by_person: summary.by_person,
         questions: summary.questions.into_iter().chain(file.questions()).collect(),
         overruled_checks: summary.overruled_checks,
@@ -153,6 +149,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
             .map(|kept| KeptWork {
                 task: kept.task,
                 attempt: kept.attempt,
+                place: kept.place,
                 reference: kept.reference,
                 files: kept.files,
             })
@@ -164,16 +161,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         cost: summary.spent.cost,
         estimated: summary.spent.estimated,
         last_run: summary.last_run,
-        tasks: file
-            .tasks
-            .iter()
-            .map(|task| StatusTask {
-                id: task.name(),
-                title: task.title.clone(),
-                done: task.done,
-                line: task.line,
-            })
-            .collect(),
+        tasks,
     })
 }
 

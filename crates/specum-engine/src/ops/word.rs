@@ -3,15 +3,16 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use specum_core::journal::Entry;
+use specum_core::journal::{Entry, Source};
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan_record::{Change, OnRecord};
+use specum_core::suite;
 use specum_core::tasks::Task;
 
 use super::caller::holder;
 use super::{Caller, NewState, OpError};
-use crate::attempt::{AttemptError, Workspace};
+use crate::attempt::{AttemptError, Workspace, waiting_for_it};
 
 /// What stands in place of a task for what git starts.
 const GIT: &str = "git";
@@ -30,7 +31,7 @@ pub struct Tick {
 /// A change that a person has agreed to.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Accept {
-    /// The task, or `git`.
+    /// The task, or `git`, or `verify` for the checks of the whole plan.
     pub task: String,
     /// `accepted`.
     pub state: NewState,
@@ -46,6 +47,8 @@ pub struct Accept {
 pub enum AcceptedChange {
     /// The check of a task.
     Check,
+    /// The checks of the whole plan.
+    Suite,
     /// A task was removed from the plan.
     Removed,
     /// What git starts, such as its hooks.
@@ -55,7 +58,7 @@ pub enum AcceptedChange {
 /// Ticks a box on a person's word, without a check. Refused for a task that is
 /// being worked on.
 pub fn tick(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<Tick, OpError> {
-    caller.require_person("tick")?;
+    let source = caller.require_person("tick")?;
     let workspace = caller.workspace(named)?;
     let (locked, view) = workspace.enter_for_a_person()?;
     let none = || AttemptError::NoLoop(workspace.spec.name.clone());
@@ -65,6 +68,7 @@ pub fn tick(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<T
     refuse_at_work(&workspace, task)?;
     if !task.done {
         let step = machine::step(state, &file, Event::Tick { index: task.index });
+        locked.speaks_for(source);
         locked.write_step(Entry::Ticked { task: task.key() }, &step)?;
     }
     Ok(Tick { task: task.name(), state: NewState::Ticked, already: task.done })
@@ -92,10 +96,13 @@ fn refuse_at_work(workspace: &Workspace, task: &Task) -> Result<(), OpError> {
 /// Agrees to a change of the plan that was made while a task was being worked on,
 /// or, for the task `git`, to what git starts now.
 pub fn accept(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<Accept, OpError> {
-    caller.require_person("accept")?;
+    let source = caller.require_person("accept")?;
     let workspace = caller.workspace(named)?;
     if address == GIT {
-        return accept_git(&workspace);
+        return accept_git(&workspace, source);
+    }
+    if address == suite::VERIFY {
+        return accept_suite(&workspace, source);
     }
     let (locked, view) = workspace.enter_for_a_person()?;
     let none = || AttemptError::NoLoop(workspace.spec.name.clone());
@@ -116,6 +123,7 @@ pub fn accept(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result
     };
     let settled = vec![on_record.task.id.clone()];
     let step = machine::step(state, &file, Event::Follow { renames: Vec::new(), settled });
+    locked.speaks_for(source);
     locked.write_step(Entry::Accepted { task: on_record.task.clone() }, &step)?;
     let (task, change, check) = match &asked.change {
         Change::Check(check) => (id, AcceptedChange::Check, Some(check.shown())),
@@ -124,13 +132,33 @@ pub fn accept(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result
     Ok(Accept { task, state: NewState::Accepted, change, check })
 }
 
-fn accept_git(workspace: &Workspace) -> Result<Accept, OpError> {
+fn accept_suite(workspace: &Workspace, source: Source) -> Result<Accept, OpError> {
+    let (locked, view) = workspace.enter_for_a_person()?;
+    let none = || AttemptError::NoLoop(workspace.spec.name.clone());
+    let state = view.state.as_ref().ok_or_else(none)?;
+    let record = workspace.plan_record()?;
+    let Some(suite) = record.asked_suite().cloned() else {
+        let why = "nothing about the check of the whole plan waits to be accepted";
+        return Err(OpError::NotFound(why.into()));
+    };
+    let (file, check) = (view.file(), suite.shown());
+    let settled = waiting_for_it(&record, &file);
+    let step = machine::step(state, &file, Event::Follow { renames: Vec::new(), settled });
+    locked.speaks_for(source);
+    locked.write_step(Entry::SuiteChanged { suite, during: None }, &step)?;
+    let (task, change) = (suite::VERIFY.to_owned(), AcceptedChange::Suite);
+    Ok(Accept { task, state: NewState::Accepted, change, check: Some(check) })
+}
+
+fn accept_git(workspace: &Workspace, source: Source) -> Result<Accept, OpError> {
     let ledger = workspace.store.ledger()?;
     if ledger.git_change().is_none() {
         return Err(OpError::NotFound("nothing about git waits to be accepted".into()));
     }
     let after = workspace.repository()?.programs(None)?.digest();
-    workspace.store.lock()?.record(Entry::GitAccepted { after })?;
+    let locked = workspace.store.lock()?;
+    locked.speaks_for(source);
+    locked.record(Entry::GitAccepted { after })?;
     let (task, change) = (GIT.to_owned(), AcceptedChange::Git);
     Ok(Accept { task, state: NewState::Accepted, change, check: None })
 }

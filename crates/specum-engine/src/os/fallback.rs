@@ -34,6 +34,9 @@ pub(crate) fn processes() -> Vec<u32> {
     Vec::new()
 }
 
+/// Whether a file has one name only: elsewhere another case may name it too.
+pub(crate) const NAMES_ARE_EXACT: bool = false;
+
 /// Whether other processes are seen at all.
 pub(crate) const PROCESSES_ARE_SEEN: bool = false;
 

@@ -58,6 +58,9 @@ pub(crate) fn processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// Whether a file has one name only: elsewhere another case may name it too.
+pub(crate) const NAMES_ARE_EXACT: bool = true;
+
 /// Whether other processes are seen at all.
 pub(crate) const PROCESSES_ARE_SEEN: bool = true;
 

@@ -1,14 +1,14 @@
 //! Files, signals and ends of processes on every Unix.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -59,7 +59,7 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
 
 /// Brings to the disk which files are in a folder.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    std::fs::File::open(folder)?.sync_all()
+    File::open(folder)?.sync_all()
 }
 
 /// Tells a file from another one that has taken its name.
@@ -148,6 +148,13 @@ pub(crate) fn how_it_ended(status: ExitStatus) -> ProcessEnd {
 /// The name of this host.
 pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Whether this process has a terminal that what it starts could ask at. It does not
+/// get one later.
+pub(crate) fn has_terminal() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| File::open("/dev/tty").is_ok())
 }
 
 /// Whether a process that cannot be found has ended.

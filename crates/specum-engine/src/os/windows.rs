@@ -91,6 +91,11 @@ pub(crate) fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
+/// Whether this process has a terminal that what it starts could ask at.
+pub(crate) fn has_terminal() -> bool {
+    true
+}
+
 pub(crate) const ENDS_ARE_SEEN: bool = false;
 
 pub(crate) fn parent_of_self() -> Option<u32> {
@@ -110,3 +115,25 @@ pub(crate) fn end_group(leader: u32, strength: Strength) {
 pub(crate) fn end_process(process: u32, strength: Strength) {
     end_group(process, strength);
 }
+
+/// The console shows no keys that nobody reads.
+pub(crate) struct QuietTerminal;
+
+impl QuietTerminal {
+    pub(crate) fn open() -> Option<QuietTerminal> {
+        None
+    }
+
+    pub(crate) fn hold(&mut self) {}
+
+    pub(crate) fn typed(&mut self) -> bool {
+        false
+    }
+
+    pub(crate) fn let_go(&mut self) {}
+}
+
+/// Nobody stops a program here.
+pub(crate) fn when_asked_to_stop(_asked: impl Fn() + Send + 'static) {}
+
+pub(crate) fn stop() {}

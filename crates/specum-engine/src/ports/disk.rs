@@ -65,6 +65,10 @@ pub trait Disk: Send + Sync {
     fn look_behind(&self, path: &Path) -> io::Result<FileInfo>;
     /// A path without any link in it.
     fn real_path(&self, path: &Path) -> io::Result<PathBuf>;
+    /// The same for a path below a folder whose own path has no link in it.
+    fn real_path_below(&self, _folder: &Path, path: &Path) -> io::Result<PathBuf> {
+        self.real_path(path)
+    }
     /// The paths in a folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
     /// Opens a regular file to be read. A link is followed, a pipe is not waited for.
@@ -150,7 +154,8 @@ impl dyn Disk + '_ {
                 format!("{length} bytes long"),
             ));
         }
-        file.read(0, limit)
+        // To its end, wherever that is, if the system does not tell how long it is.
+        file.read(0, if length > 0 { length } else { limit })
     }
 
     /// The same, or `None` if there is no such file.
@@ -191,15 +196,16 @@ impl dyn Disk + '_ {
         self.look_behind(path).is_ok_and(|found| found.is_file())
     }
 
-    /// What is in a folder; nothing if there is no such folder.
-    pub fn entries(&self, folder: &Path) -> Vec<PathBuf> {
-        self.list(folder).unwrap_or_default()
+    /// What is in a folder; nothing if there is no such folder. One that cannot be read
+    /// is not an empty one.
+    pub fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+        files::of_folder(folder, self.list(folder))
     }
 
     /// Deletes what writers in a folder have left that were killed before their rename.
     /// Only for whoever knows that nobody writes there now.
     pub fn remove_temporaries(&self, folder: &Path) -> Result<(), FileError> {
-        let entries = self.entries(folder).into_iter();
+        let entries = self.entries(folder)?.into_iter();
         entries.filter(|path| files::is_temporary(path)).try_for_each(|path| self.remove(&path))
     }
 }

@@ -1,11 +1,13 @@
 //! The port to version control.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::git::{self, Committed, Forward, GitError, Merge, Programs, Status, Worktree};
+use crate::git::{
+    self, ChangedFile, Committed, Forward, GitError, Merge, Programs, Status, Worktree,
+};
 
 /// Who hears what is waited for.
 pub type Listener = Box<dyn Fn(String) + Send>;
@@ -33,6 +35,12 @@ pub trait Repository: Send + Sync {
     fn head(&self) -> Option<String>;
     /// The branch that HEAD is on, as far as that can be told without a look at all.
     fn branch_of_head(&self) -> Option<String>;
+    /// Whether there is a remote, and HEAD is on the branch that others take for the main
+    /// one.
+    fn is_on_shared_branch(&self) -> Result<bool, GitError>;
+    /// Lets HEAD be on a branch, which is made at HEAD if it is not there; says whether it
+    /// was made.
+    fn switch(&self, branch: &str) -> Result<bool, GitError>;
     /// HEAD, the branch, and what is uncommitted, as they stand at one moment.
     fn status(&self) -> Result<Status, GitError>;
     /// The paths that are changed, staged, deleted or new.
@@ -67,6 +75,11 @@ pub trait Repository: Send + Sync {
     fn parent_of(&self, commit: &str) -> Option<String>;
     /// A file as it is in a commit; `None` if it is not in it.
     fn file_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;
+    /// The files that each of these commits has changed, by the commit's id. A repository
+    /// that counts no lines knows of none.
+    fn changed_in(&self, _commits: &[&str]) -> Result<HashMap<String, Vec<ChangedFile>>, GitError> {
+        Ok(HashMap::new())
+    }
     /// Which of these paths are part of a commit.
     fn paths_at(&self, commit: &str, paths: &[String]) -> Result<Vec<String>, GitError>;
     /// The commit behind another one, or since the first, whose message has this line.
@@ -103,6 +116,10 @@ pub trait Repository: Send + Sync {
         parent: Option<&str>,
         message: &str,
     ) -> Result<String, GitError>;
+
+    /// A tree with the files of `onto`, in which these paths are as in `from`; one that
+    /// `from` does not have is not in it.
+    fn overlay(&self, onto: &str, from: &str, paths: &[String]) -> Result<String, GitError>;
 
     // References of our own.
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use specum_core::agent::Call;
+use specum_core::notice::Message;
 use specum_core::owner::{PidSpace, Process};
 use specum_core::tasks::{Command as CheckCommand, Program};
 use specum_core::verify::ProcessEnd;
@@ -17,6 +18,8 @@ use crate::ports::Launcher;
 
 /// How long `worktree_setup` may take: it may install dependencies.
 const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
+/// How long a command may take that tells a person something.
+const NOTICE_LIMIT: Duration = Duration::from_secs(10);
 /// The variable that tells `worktree_setup` where the user's tree is.
 const PROJECT: &str = "SPECUM_PROJECT";
 
@@ -32,9 +35,24 @@ impl Launcher for LocalLauncher {
         super::check(command, dir, time)
     }
 
+    fn syntax(&self, command: &CheckCommand) -> Option<String> {
+        super::syntax(command)
+    }
+
     fn set_up(&self, command: &str, worktree: &Path, project: &Path) -> Run {
         let project = (PROJECT, project.as_os_str());
         super::shell_with(command, worktree, SETUP_LIMIT, &[project])
+    }
+
+    fn notify(&self, command: &str, project: &Path, message: &Message) -> Run {
+        let mut shell = Command::new("sh");
+        // By the environment and on standard input: nothing of it is ever part of a command.
+        shell.arg("-c").arg(command).current_dir(project);
+        shell.env("SPECUM_EVENT", message.event.name()).env("SPECUM_SPEC", &message.spec);
+        shell.env("SPECUM_TITLE", &message.title).env("SPECUM_TEXT", &message.text);
+        shell.env(PROJECT, &message.project);
+        let input = serde_json::to_vec(message).expect("plain data is JSON");
+        super::run(shell, &input, super::others(NOTICE_LIMIT))
     }
 
     fn run_agent(

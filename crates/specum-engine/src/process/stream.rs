@@ -243,6 +243,12 @@ impl Replay {
         Replay { file: log, length: 0, lines: Lines::default() }
     }
 
+    /// Begins with the last so many bytes, and says how many are left out.
+    pub fn of_end(log: Box<dyn OpenFile>, most: u64) -> io::Result<(Replay, u64)> {
+        let before = log.info()?.length.saturating_sub(most);
+        Ok((Replay { file: log, length: before, lines: Lines::default() }, before))
+    }
+
     /// Gives the lines that were added to `read`.
     pub fn read_on(&mut self, mut read: impl FnMut(&[u8])) -> io::Result<()> {
         // Of a long one the middle is left out, and what follows moves up.

@@ -131,6 +131,7 @@ fn interrupted(signal: i32) {
         let _ = std::fs::remove_dir_all(directory);
     }
     let first = *tree.signal.get_or_insert(signal);
+    crate::terminal::restore();
     std::process::exit(i32::from(code_of_signal(first)));
 }
 
@@ -223,6 +224,9 @@ pub(super) fn not_launched(status: ExitStatus, said: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(why).trim_end().to_owned())
 }
 
+/// A terminal by its name: what unlocks keys would ask there.
+const TERMINAL_OF_KEYS: &str = "GPG_TTY";
+
 /// Which terminal a command has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Terminal {
@@ -237,9 +241,15 @@ pub enum Terminal {
 /// if it is to have no terminal, else in a group.
 pub(super) fn apart(mut command: Command, terminal: Terminal, when: WhenInterrupted) -> Command {
     let is_startable = || program_of(&command).is_some_and(|file| os::is_of_our_kind(&file));
-    match launcher().filter(|_| terminal == Terminal::None && is_startable()) {
+    // Where there is no terminal to leave, a launcher would only tie the command to us,
+    // which one that is to finish is not.
+    let is_needed = || when == WhenInterrupted::End || os::has_terminal();
+    match launcher().filter(|_| terminal == Terminal::None && is_needed() && is_startable()) {
         Some(ourselves) => launched(ourselves, &command, when),
         None => {
+            if terminal == Terminal::None {
+                command.env_remove(TERMINAL_OF_KEYS);
+            }
             os::in_a_group_of_its_own(&mut command);
             command
         }
@@ -277,8 +287,7 @@ fn launched(ourselves: PathBuf, command: &Command, when: WhenInterrupted) -> Com
             None => launched.env_remove(name),
         };
     }
-    // A terminal by its name: what unlocks keys would ask there.
-    launched.env_remove("GPG_TTY");
+    launched.env_remove(TERMINAL_OF_KEYS);
     launched
 }
 

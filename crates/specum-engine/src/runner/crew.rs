@@ -19,7 +19,7 @@ use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
 use specum_core::protocol::{CheckedWork, PROTOCOL, WorkOrder, WorkResult};
-use specum_core::tasks;
+use specum_core::tasks::{self, TaskFile, TaskKey};
 use specum_core::verify::{CheckRun, Role};
 
 use super::foreman::Foreman;
@@ -126,8 +126,30 @@ impl Crew<'_> {
     pub(super) fn join(&self, room: usize) -> Result<Input, RunError> {
         let opened = self.workspace.join(room)?;
         self.record_news()?;
+        if opened.is_empty() {
+            return Ok(Input::Opened(Vec::new()));
+        }
         let sites = vec![Site::Worktree; opened.len()];
-        Ok(Input::Opened(self.works_of(opened.into_iter().zip(sites))?))
+        let mut open = self.works_of(opened.into_iter().zip(sites))?;
+        open.extend(self.works_under_way(&open)?);
+        Ok(Input::Opened(open))
+    }
+
+    /// Where the others stand in the plan by now: a person may have edited it since they
+    /// were opened.
+    fn works_under_way(&self, joining: &[OpenWork]) -> Result<Vec<OpenWork>, RunError> {
+        let (view, ledger) = (self.workspace.store.read()?, self.workspace.store.ledger()?);
+        let file = view.file();
+        let mut others = ledger.open_attempts();
+        others.retain(|other| joining.iter().all(|work| work.attempt != other.id));
+        let under_way = |other: Attempt| OpenWork {
+            place: place_of(&file, &other.key),
+            attempt: other.id,
+            task: other.key.id,
+            site: Site::Worktree,
+            stands: Stands::UnderWay,
+        };
+        Ok(others.into_iter().map(under_way).collect())
     }
 
     /// Completes the loop if every box is ticked.
@@ -167,7 +189,6 @@ impl Crew<'_> {
         let mut works = lock(&self.works);
         let mut open = Vec::new();
         for (attempt, site) in opened {
-            let place = file.tasks.iter().position(|task| task.name() == attempt.key.id);
             let stands = match ledger.ready(&attempt.id) {
                 Some(_) => Stands::Ready,
                 None if site != Site::Worktree
@@ -182,7 +203,7 @@ impl Crew<'_> {
             open.push(OpenWork {
                 attempt: attempt.id.clone(),
                 task: attempt.key.id.clone(),
-                place: place.unwrap_or(usize::MAX),
+                place: place_of(&file, &attempt.key),
                 site,
                 stands,
             });
@@ -222,7 +243,9 @@ impl Crew<'_> {
         if self.stop.is_set() {
             return Ok(Input::BrokenOff(attempt.clone()));
         }
-        if let Some(why) = found.failed_check() {
+        if let Some(why) = found.failed_check()
+            && !self.workspace.finds_plan_fault(opened, found.check())?
+        {
             work.show(why);
             return Ok(Input::CheckFailed(attempt.clone()));
         }
@@ -281,6 +304,39 @@ impl Crew<'_> {
             Site::Isolated => self.keep_warm(opened)?,
         }
         self.workspace.give_up_on(opened, trouble, left)?;
+        self.record_news()?;
+        Ok(Input::Settled(attempt.clone()))
+    }
+
+    /// Ends an attempt that a person does not want any more: what it has made is kept,
+    /// nothing of it stays in the user's tree, and it counts for nothing.
+    pub(super) fn drop_unwanted(&self, attempt: &AttemptId) -> Result<Input, RunError> {
+        let work = self.work(attempt)?;
+        let opened = &work.attempt;
+        let ready = self.workspace.store.ledger()?.ready(attempt).cloned();
+        match (&self.workspace.git, work.site) {
+            (Ok(git), _) if let Some(ready) = ready => {
+                self.workspace.keep_commit(opened, &ready.commit)?;
+                git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
+            }
+            (Ok(git), Site::Tree) => {
+                if self.workspace.pause_if_rewritten(opened)? {
+                    self.stop.set(Outcome::Paused);
+                    return Ok(Input::Stop(Outcome::Paused));
+                }
+                self.workspace.put_away(&**git, opened, None)?;
+            }
+            (Ok(_), Site::Isolated) => self.keep_warm(opened)?,
+            (Err(_), _) | (Ok(_), Site::Worktree) => {}
+        }
+        if let Some(worktree) = lock(&work.worktree).take() {
+            self.keep_all(&worktree, opened)?;
+            worktree.remove(self.workspace)?;
+        }
+        let number = opened.number;
+        self.workspace.record(opened, |task| Entry::Cleared { task, attempt: number })?;
+        self.workspace.take_back_ticks()?;
+        lock(&self.works).remove(attempt);
         self.record_news()?;
         Ok(Input::Settled(attempt.clone()))
     }
@@ -610,13 +666,18 @@ impl Work {
     }
 }
 
+/// Where a task stands in the plan; behind all others if it is gone.
+fn place_of(file: &TaskFile<'_>, key: &TaskKey) -> usize {
+    file.tasks.iter().position(|task| task.name() == key.id).unwrap_or(usize::MAX)
+}
+
 /// What it means for a run that nothing is to be worked.
 fn waits(due: &Due) -> Outcome {
     match due {
         Due::Paused(_) => Outcome::Paused,
         Due::Blocked(why) => Outcome::Blocked { why: why.clone() },
         Due::Waits(questions) => Outcome::Waits { why: questions.join("; ") },
-        Due::ChosenDone => Outcome::ChosenDone,
+        Due::ChosenDone { skipped } => Outcome::ChosenDone { skipped: skipped.len() },
         Due::Complete => Outcome::Complete,
         Due::Capped | Due::Spent(_) | Due::Work(_) => Outcome::Capped { why: prompt::waiting(due) },
     }

@@ -24,6 +24,7 @@ use specum_core::machine::{self, Event};
 use specum_core::state::Standing;
 
 use super::crew::{Crew, StartRequest, lock};
+use super::notices;
 use super::{Beginning, Message, RunError, RunResult, WAITING_MESSAGES, millis_since};
 use crate::attempt::Workspace;
 use crate::owner;
@@ -110,6 +111,7 @@ pub(super) enum TreeJob {
     Check(AttemptId),
     Integrate(AttemptId),
     GiveUp(AttemptId, Trouble),
+    Drop(AttemptId),
 }
 
 /// Does one job after another, and answers each.
@@ -132,6 +134,7 @@ pub(super) fn do_job(crew: &Crew<'_>, job: &TreeJob) -> Vec<Message> {
         TreeJob::Check(attempt) => (crew.check(attempt), Some(attempt)),
         TreeJob::Integrate(attempt) => (crew.integrate(attempt), Some(attempt)),
         TreeJob::GiveUp(attempt, trouble) => (crew.give_up(attempt, trouble), Some(attempt)),
+        TreeJob::Drop(attempt) => (crew.drop_unwanted(attempt), Some(attempt)),
     };
     let done = done.or_else(|error| {
         crew.clear_tree()?;
@@ -298,7 +301,13 @@ impl<'env, H: Hands> Driver<'env, H> {
             return None;
         }
         self.seen = Some(seen);
-        match workspace.store.read_state() {
+        self.look_for_unwanted();
+        // Whoever waited for a file that is half written would hold up everything else.
+        match workspace.store.look_at_state() {
+            Some(Err(_)) => {
+                self.seen = None;
+                None
+            }
             // The loop ends too, when every box is ticked.
             None if workspace.was_cancelled() => Some(Outcome::Cancelled),
             // `git clean -x` by an agent, for one.
@@ -316,8 +325,16 @@ impl<'env, H: Hands> Driver<'env, H> {
             Some(Ok(state)) if matches!(state.standing, Standing::Paused(_)) => {
                 Some(Outcome::Paused)
             }
-            None | Some(_) => None,
+            None | Some(Ok(_)) => None,
         }
+    }
+
+    /// A person may not want an attempt any more that is under way.
+    fn look_for_unwanted(&mut self) {
+        // A journal that cannot be read is told by whoever writes it next.
+        let unwanted = self.crew.workspace.store.ledger();
+        let unwanted = unwanted.map(|ledger| ledger.unwanted().to_vec()).unwrap_or_default();
+        unwanted.into_iter().for_each(|attempt| self.tell(Input::Unwanted(attempt)));
     }
 
     fn carry_out(&mut self, action: Action) {
@@ -330,6 +347,7 @@ impl<'env, H: Hands> Driver<'env, H> {
             Action::GiveUp { attempt, trouble } => {
                 self.hands.in_tree(TreeJob::GiveUp(attempt, trouble));
             }
+            Action::Drop(attempt) => self.hands.in_tree(TreeJob::Drop(attempt)),
             Action::Join { room } => self.join(room),
             Action::Start { launch, attempt, agent, max_cost } => {
                 self.start(StartRequest { launch, attempt, agent, max_cost });
@@ -354,6 +372,7 @@ impl<'env, H: Hands> Driver<'env, H> {
             }
             Action::TellWait { agent, millis, why } => {
                 let agent = self.name(agent);
+                notices::tell_wait(self.crew.workspace, self.crew.options, (&agent, millis, &why));
                 self.record(Entry::Waited { agent, why, millis });
             }
             Action::TellHeldBack => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use specum_core::agent::{Report, Sign, Signs};
 use specum_core::coordinate::{AgentEnd, Input, Launch};
-use specum_core::protocol::WorkSign;
+use specum_core::protocol::{Reply, WorkSign};
 
 use super::crew::{Crew, StartEnd, Work, lock};
 use super::limits::resets_in;
@@ -69,10 +69,26 @@ impl Supervisor for Foreman<'_> {
                 self.tell_kinds(&signs);
                 self.crew.listener.said(self.work.attempt.key.clone(), signs);
             }
-            WorkSign::Ended(_) => {}
+            // They are asked.
+            WorkSign::Ended(_) | WorkSign::Changed(_) => {}
         }
     }
 
+    fn ask(&self, sign: WorkSign) -> Result<Reply, RunError> {
+        let goes_on = match sign {
+            WorkSign::Ended(report) => self.agent_ended(&report)?,
+            WorkSign::Changed(changed) => self.has_changed(&changed)?,
+            needs_no_answer => {
+                self.tell(needs_no_answer);
+                true
+            }
+        };
+        Ok(if goes_on { Reply::GoOn } else { Reply::Leave })
+    }
+}
+
+impl Foreman<'_> {
+    /// The agent has ended; whether the worker is to go on.
     fn agent_ended(&self, report: &Report) -> Result<bool, RunError> {
         let (crew, opened) = (self.crew, &self.work.attempt);
         let millis = millis_since(crew.workspace.world(), self.began);
@@ -104,6 +120,7 @@ impl Supervisor for Foreman<'_> {
         Ok(true)
     }
 
+    /// This was changed, and its check is next; whether the worker is to go on.
     fn has_changed(&self, changed: &[String]) -> Result<bool, RunError> {
         let Some(worktree) = self.worktree else { return Ok(false) };
         let workspace = self.crew.workspace;

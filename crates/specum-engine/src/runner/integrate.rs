@@ -73,11 +73,11 @@ impl Crew<'_> {
         if !judged.passed() {
             self.take_out(opened, &paths)?;
         }
-        if judged.question.is_some() {
+        if judged.question().is_some() {
             // Its task may be gone, and with it what says that the work is needed.
             self.workspace.keep_commit(opened, commit)?;
         }
-        if judged.passed() || judged.question.is_some() {
+        if judged.passed() || judged.question().is_some() {
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;
         }
         self.record_news()?;

@@ -104,6 +104,10 @@ impl Crew<'_> {
         if let Some(why) = verify::failed_check(&tried.check) {
             // The check may have left something, which is not the agent's.
             self.put_back(&mut warm, opened.base())?;
+            if self.workspace.finds_plan_fault(opened, &tried.check)? {
+                self.workspace.fail(opened, tried, By::Run)?;
+                return Ok(Input::Settled(opened.id.clone()));
+            }
             work.show((why, tried.output));
             return Ok(Input::CheckFailed(opened.id.clone()));
         }
@@ -213,7 +217,7 @@ impl Crew<'_> {
             check,
         )?;
         let judged = self.workspace.conclude(opened, found, By::OnTop)?;
-        if judged.question.is_some() {
+        if judged.question().is_some() {
             // Its task may be gone, and with it what says that the work is needed.
             self.workspace.keep_commit(opened, commit)?;
             git.delete_reference(&ready_reference(&self.workspace.spec, &opened.key.id))?;

@@ -25,7 +25,7 @@ use crate::process;
 /// Puts away whatever is under way. `until` is the time until which the run that
 /// left it was at work, if that is over.
 pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result<(), RunError> {
-    end_survivors(workspace);
+    end_survivors(workspace)?;
     // First of all: a git that fails keeps nobody from being charged.
     charge_lost(workspace)?;
     if let Ok(git) = &workspace.git {
@@ -58,7 +58,7 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
 }
 
 /// Ends what is left of agents and checks, and waits for git.
-pub(super) fn end_survivors(workspace: &Workspace) {
+pub(super) fn end_survivors(workspace: &Workspace) -> Result<(), RunError> {
     let waits = |pid| {
         if let Ok(git) = &workspace.git {
             git.say(format!("waiting for git (process {pid}), which an earlier run has left"));
@@ -66,9 +66,10 @@ pub(super) fn end_survivors(workspace: &Workspace) {
     };
     let launcher = &workspace.world().launcher;
     launcher.end_survivors(&workspace.spec.dir, &waits);
-    for moved in moved(&workspace.spec) {
+    for moved in moved(&workspace.spec)? {
         launcher.end_survivors(&moved.place, &waits);
     }
+    Ok(())
 }
 
 /// Until when the run that was here last can have been at work: two beats after
@@ -122,7 +123,7 @@ fn put_away_worktrees(
 ) -> Result<(), RunError> {
     let disk = &*workspace.world().disk;
     git.remove_half_made()?;
-    for MovedProject { worktrees, .. } in moved(&workspace.spec) {
+    for MovedProject { worktrees, .. } in moved(&workspace.spec)? {
         let theirs = git.worktrees_below(&worktrees)?;
         for worktree in &theirs {
             git.repair_worktree(&worktree.path)?;
@@ -135,7 +136,7 @@ fn put_away_worktrees(
     let Some(dir) = worktrees_dir(&workspace.spec) else { return Ok(()) };
     put_away_below(workspace, git, unsettled, &dir)?;
     // What git does not know of any more has no work in it that we could keep.
-    disk.entries(&dir).iter().try_for_each(|path| disk.remove_tree(path))?;
+    disk.entries(&dir)?.iter().try_for_each(|path| disk.remove_tree(path))?;
     forget_folder(disk, &dir)
 }
 
@@ -155,9 +156,9 @@ fn forget_folder(disk: &dyn Disk, worktrees: &Path) -> Result<(), RunError> {
 /// Deletes the notes that runs have left half written. While there is a folder, its
 /// run may be writing one; so folders are looked for after the notes.
 fn forget_torn_notes(disk: &dyn Disk, all: &Path) -> Result<(), RunError> {
-    let mut torn = disk.entries(all);
+    let mut torn = disk.entries(all)?;
     torn.retain(|path| files::is_temporary(path));
-    if !disk.entries(all).iter().any(|path| disk.is_folder(path)) {
+    if !disk.entries(all)?.iter().any(|path| disk.is_folder(path)) {
         torn.iter().try_for_each(|path| disk.remove(path))?;
     }
     Ok(())
@@ -203,7 +204,11 @@ fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
     for lost in ledger.uncharged() {
         let Some(agent) = agent::by_name(&lost.agent, Some("")) else { continue };
         let Some(attempt) = ledger.attempt(&lost.attempt) else { continue };
-        let log = logs::newest_log(&workspace.spec, &attempt.key.id, attempt.number);
+        // Its task may be called otherwise by now.
+        let named = lost.log.as_ref().map(PathBuf::from);
+        let log = named
+            .filter(|path| logs::is_log(&workspace.spec, path))
+            .or_else(|| logs::newest_log(&workspace.spec, &attempt.key.id, attempt.number));
         let reported =
             log.as_ref().and_then(|log| reported_in(workspace.world(), log, agent.as_ref()));
         let millis = log
@@ -259,7 +264,8 @@ pub struct Leftovers {
 /// Looks for leftovers of a spec.
 pub fn leftovers(workspace: &Workspace) -> Result<Leftovers, RunError> {
     let Ok(git) = &workspace.git else { return Ok(Leftovers::default()) };
-    let before = moved(&workspace.spec).into_iter().map(|moved| moved.worktrees);
+    let before = moved(&workspace.spec).map_err(RunError::from)?;
+    let before = before.into_iter().map(|moved| moved.worktrees);
     let mut worktrees = Vec::new();
     for dir in worktrees_dir(&workspace.spec).into_iter().chain(before) {
         worktrees.extend(git.worktrees_below(&dir)?.into_iter().map(|worktree| worktree.path));

@@ -83,7 +83,7 @@ fn forget_trash(
         return Ok(Vec::new());
     };
     let (world, mut said) = (workspace.world(), Vec::new());
-    for removed in trash::removed_before(&*world.disk, beside, moment) {
+    for removed in trash::removed_before(&*world.disk, beside, moment)? {
         let dir = beside.join(&removed.name);
         if !world.disk.exists(&dir)
             && let Some(home) = &world.state_home
@@ -106,7 +106,7 @@ fn forget_trash(
 fn forget_files(disk: &dyn Disk, dir: &Path, before: Timestamp) -> Result<usize, RunError> {
     let mut count = 0;
     // A folder that is not there has none.
-    for path in disk.entries(dir) {
+    for path in disk.entries(dir)? {
         let written = disk.look(&path).ok().filter(FileInfo::is_file);
         let written = written.and_then(|found| Timestamp::try_from(found.modified?).ok());
         if written.is_some_and(|written| written < before) {

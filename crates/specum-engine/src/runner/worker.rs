@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use specum_core::agent::{self, Reader, Report, Signs, Trouble, WholeLines};
-use specum_core::protocol::{CheckedWork, WorkOrder, WorkResult, WorkSign};
+use specum_core::protocol::{CheckedWork, Reply, WorkOrder, WorkResult, WorkSign};
 use specum_core::verify::ProcessEnd;
 
 use super::RunError;
@@ -35,14 +35,13 @@ pub(super) struct Checkout<'c> {
     pub(super) handle: Handle,
 }
 
-/// Whom a worker tells what it does.
+/// Whom a worker tells what it does. Nothing but what [`specum_core::protocol`] has
+/// passes between the two.
 pub(super) trait Supervisor {
     /// Something that needs no answer.
     fn tell(&self, sign: WorkSign);
-    /// The agent has ended; whether the worker is to go on.
-    fn agent_ended(&self, report: &Report) -> Result<bool, RunError>;
-    /// This was changed, and its check is next; whether the worker is to go on.
-    fn has_changed(&self, changed: &[String]) -> Result<bool, RunError>;
+    /// Something after which the worker waits for what it is to do.
+    fn ask(&self, sign: WorkSign) -> Result<Reply, RunError>;
 }
 
 /// Works on an order. In a worktree, what the agent made is checked there and kept as
@@ -53,11 +52,12 @@ pub(super) fn work(
     supervisor: &dyn Supervisor,
 ) -> Result<WorkResult, RunError> {
     let report = run_agent(order, checkout, supervisor);
-    let goes_on = supervisor.agent_ended(&report)? && report.trouble.is_none();
+    let reply = supervisor.ask(WorkSign::Ended(report.clone()))?;
+    let goes_on = reply == Reply::GoOn && report.trouble.is_none();
     let mut result = WorkResult::unchecked(order, report);
     let Some(worktree) = checkout.worktree.filter(|_| goes_on) else { return Ok(result) };
     let changed = worktree.changed()?;
-    if !supervisor.has_changed(&changed)? {
+    if supervisor.ask(WorkSign::Changed(changed.clone()))? == Reply::Leave {
         return Ok(result);
     }
     let check = run_check(checkout.world, order.check.as_ref(), checkout.root, order.check_time);
@@ -132,3 +132,6 @@ impl Ear<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ use specum_core::verify::ProcessEnd;
 
 use super::RunError;
 use crate::attempt::{Workspace, Worktree};
+use crate::files::FileError;
 use crate::logs;
 use crate::names::{note_of, worktrees_dir};
 use crate::os;
@@ -36,13 +37,13 @@ pub(super) struct MovedProject {
 
 /// Where a spec of this name was that is there no more. It need not be this one:
 /// only worktrees of this repository are.
-pub(super) fn moved(spec: &Spec) -> Vec<MovedProject> {
-    let Some(own) = worktrees_dir(spec) else { return Vec::new() };
+pub(super) fn moved(spec: &Spec) -> Result<Vec<MovedProject>, FileError> {
+    let Some(own) = worktrees_dir(spec) else { return Ok(Vec::new()) };
     let same_name = format!("{}-", logs::plain(&spec.name));
     let disk = &spec.world.disk;
-    let entries = own.parent().map(|all| disk.entries(all)).unwrap_or_default();
+    let entries = own.parent().map(|all| disk.entries(all)).transpose()?.unwrap_or_default();
     let folders = entries.into_iter().filter(|path| disk.is_folder(path));
-    folders
+    let moved = folders
         .filter(|path| *path != own)
         .filter(|path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&same_name))
@@ -51,8 +52,8 @@ pub(super) fn moved(spec: &Spec) -> Vec<MovedProject> {
             let place = disk.read(&note_of(&worktrees), MAX_PLACE).ok()?;
             let place = PathBuf::from(os::text(&place));
             (!disk.exists(&place)).then_some(MovedProject { place, worktrees })
-        })
-        .collect()
+        });
+    Ok(moved.collect())
 }
 
 /// The name of the directory in which an attempt is worked.
@@ -161,7 +162,7 @@ impl PreparedWorktree {
         let target = self.root.join(below);
         let disk = &self.world.disk;
         disk.make_folder(&target)?;
-        for document in disk.entries(&spec.dir) {
+        for document in disk.entries(&spec.dir)? {
             let name = document.file_name().unwrap_or_default().to_string_lossy();
             if name.ends_with(".md")
                 && !name.starts_with(".progress-task-")

@@ -70,15 +70,15 @@ impl Backup {
     }
 
     /// The copies of the journals of earlier loops, by number.
-    pub(super) fn segments(&self) -> Vec<(u64, PathBuf)> {
+    pub(super) fn segments(&self) -> Result<Vec<(u64, PathBuf)>, FileError> {
         let (folder, prefix) = self.place();
         segments::in_order(self.disk(), folder, &prefix)
     }
 
     /// All copies, the newest first.
-    pub(super) fn newest(&self) -> Vec<PathBuf> {
-        let segments = self.segments().into_iter().rev().map(|(_, path)| path);
-        std::iter::once(self.path.clone()).chain(segments).collect()
+    pub(super) fn newest(&self) -> Result<Vec<PathBuf>, FileError> {
+        let segments = self.segments()?.into_iter().rev().map(|(_, path)| path);
+        Ok(std::iter::once(self.path.clone()).chain(segments).collect())
     }
 
     /// Where the copies of those are, and what their names begin with.
@@ -88,14 +88,14 @@ impl Backup {
     }
 
     /// Makes the copy of a journal that is a segment by now the copy of that segment.
-    pub(super) fn retire(&self, spec: &Path) {
-        let Ok(ours) = self.disk().read(&self.path, MAX_BYTES) else { return };
+    pub(super) fn retire(&self, spec: &Path) -> Result<(), FileError> {
+        let Ok(ours) = self.disk().read(&self.path, MAX_BYTES) else { return Ok(()) };
         let (folder, prefix) = self.place();
         let place = |number| folder.join(segments::name(&prefix, number));
         let is_whole = |path: &Path| {
             self.disk().read(path, MAX_BYTES).ok().filter(|bytes| bytes.starts_with(&ours))
         };
-        let same = segments::numbered(self.disk(), spec).into_iter().rev();
+        let same = segments::numbered(self.disk(), spec)?.into_iter().rev();
         let same = same.filter_map(|(number, path)| Some((number, is_whole(&path)?))).next();
         match same {
             Some((number, bytes)) => {
@@ -105,24 +105,26 @@ impl Backup {
             }
             // Somebody has deleted the journal: this is the only copy.
             None => {
-                let number = segments::next_number(self.disk(), spec, &self.segments());
+                let number = segments::next_number(self.disk(), spec, &self.segments()?)?;
                 let _ = self.disk().rename(&self.path, &place(number));
             }
         }
+        Ok(())
     }
 
     /// Lets the copies hold what the segments in a folder do.
-    pub(super) fn thin_segments(&self, spec: &Path) {
-        for (number, copy) in self.segments() {
+    pub(super) fn thin_segments(&self, spec: &Path) -> Result<(), FileError> {
+        for (number, copy) in self.segments()? {
             if let Ok(bytes) = self.disk().read(&segments::path(spec, number), MAX_BYTES) {
                 let _ = self.disk().write(&copy, &bytes);
             }
         }
+        Ok(())
     }
 
     /// Writes the segments again that are missing from a folder.
     pub(super) fn bring_segments_back(&self, spec: &Path) -> Result<(), FileError> {
-        for (number, copy) in self.segments() {
+        for (number, copy) in self.segments()? {
             if let Some(bytes) = self.disk().read_if_there(&copy, MAX_BYTES)? {
                 // One that is there is left alone.
                 let path = segments::path(spec, number);
@@ -134,7 +136,7 @@ impl Backup {
 
     /// Deletes all copies.
     pub(super) fn forget(&self) -> Result<(), FileError> {
-        self.segments().iter().try_for_each(|(_, copy)| self.disk().remove(copy))?;
+        self.segments()?.iter().try_for_each(|(_, copy)| self.disk().remove(copy))?;
         self.disk().remove(&self.path)
     }
 
@@ -278,17 +280,18 @@ mod tests {
         let spec = journal.parent().unwrap();
         let segment = spec.join(".ralph-journal-7.jsonl");
         fs::rename(&journal, &segment).unwrap();
-        backup.retire(spec);
-        let [(7, copy)] = &backup.segments()[..] else { panic!("{:?}", backup.segments()) };
+        backup.retire(spec).unwrap();
+        let segments = backup.segments().unwrap();
+        let [(7, copy)] = &segments[..] else { panic!("{segments:?}") };
         assert_eq!(fs::read(copy).unwrap(), fs::read(&segment).unwrap());
         assert_eq!(backup.length(), 0);
         // Of one that somebody has deleted it is the only copy.
         append(&journal, &backup, LINES[1], true);
         fs::remove_file(&journal).unwrap();
-        backup.retire(spec);
-        assert_eq!(backup.segments().len(), 2);
+        backup.retire(spec).unwrap();
+        assert_eq!(backup.segments().unwrap().len(), 2);
         backup.bring_segments_back(spec).unwrap();
-        assert_eq!(segments::segments(backup.disk(), spec).len(), 2);
+        assert_eq!(segments::segments(backup.disk(), spec).unwrap().len(), 2);
     }
 
     #[test]

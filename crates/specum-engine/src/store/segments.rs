@@ -16,27 +16,31 @@ const PREFIX: &str = ".ralph-journal-";
 const SUFFIX: &str = ".jsonl";
 
 /// The segments in a folder, the oldest first.
-pub(super) fn segments(disk: &dyn Disk, folder: &Path) -> Vec<PathBuf> {
-    numbered(disk, folder).into_iter().map(|(_, path)| path).collect()
+pub(super) fn segments(disk: &dyn Disk, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    Ok(numbered(disk, folder)?.into_iter().map(|(_, path)| path).collect())
 }
 
 /// The same with their numbers.
-pub(super) fn numbered(disk: &dyn Disk, folder: &Path) -> Vec<(u64, PathBuf)> {
+pub(super) fn numbered(disk: &dyn Disk, folder: &Path) -> Result<Vec<(u64, PathBuf)>, FileError> {
     in_order(disk, folder, PREFIX)
 }
 
 /// The files of a folder that are called `<prefix><number>.jsonl`, by number.
-pub(super) fn in_order(disk: &dyn Disk, folder: &Path, prefix: &str) -> Vec<(u64, PathBuf)> {
+pub(super) fn in_order(
+    disk: &dyn Disk,
+    folder: &Path,
+    prefix: &str,
+) -> Result<Vec<(u64, PathBuf)>, FileError> {
     let number = |path: &PathBuf| -> Option<u64> {
         let name = path.file_name()?.to_str()?;
         name.strip_prefix(prefix)?.strip_suffix(SUFFIX)?.parse().ok()
     };
     // A folder that is not there has none.
-    let files = disk.entries(folder).into_iter();
+    let files = disk.entries(folder)?.into_iter();
     let mut found: Vec<(u64, PathBuf)> =
         files.filter_map(|path| Some((number(&path)?, path))).collect();
     found.sort();
-    found
+    Ok(found)
 }
 
 /// What the segment of this number is called.
@@ -49,17 +53,21 @@ pub(super) fn name(prefix: &str, number: u64) -> String {
 }
 
 /// The number of the next segment, where others have these.
-pub(super) fn next_number(disk: &dyn Disk, folder: &Path, others: &[(u64, PathBuf)]) -> u64 {
-    let own = numbered(disk, folder);
+pub(super) fn next_number(
+    disk: &dyn Disk,
+    folder: &Path,
+    others: &[(u64, PathBuf)],
+) -> Result<u64, FileError> {
+    let own = numbered(disk, folder)?;
     let numbers = own.iter().chain(others).map(|(number, _)| *number);
-    numbers.max().map_or(1, |number| number.saturating_add(1))
+    Ok(numbers.max().map_or(1, |number| number.saturating_add(1)))
 }
 
 /// The records of the segments in a folder. Each holds whole loops, so no task in one
 /// is called otherwise because of another.
 pub(super) fn read(disk: &dyn Disk, folder: &Path) -> Result<Vec<Record>, FileError> {
     let mut all = Vec::new();
-    for path in segments(disk, folder) {
+    for path in segments(disk, folder)? {
         let text = disk.read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
         let mut records = journal::parse(&text);
         journal::follow_renames(&mut records, 0);

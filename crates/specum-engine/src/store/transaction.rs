@@ -8,15 +8,17 @@ use std::sync::atomic::Ordering;
 
 use specum_core::attempt::{AttemptId, LoopStanding};
 use specum_core::digest::Digest;
-use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, StateChange};
+use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, Source, StateChange};
 use specum_core::machine::Step;
 use specum_core::moment::Moment;
 use specum_core::progress;
 use specum_core::retention;
+use specum_core::spec::trace::TraceFile;
 use specum_core::state::{self, Corrupt};
 use specum_core::tasks::{TaskEdit, TaskKey, TaskText};
 
 use super::{Backup, MAX_PART, MAX_TEXT, Store, StoreError, View, segments};
+use crate::documents::TRACE_FILE;
 use crate::failpoint;
 use crate::files::{Durability, FileError};
 use crate::ports::{Disk, Lock, NewContent};
@@ -30,11 +32,18 @@ pub struct Locked<'s> {
     pub(super) _held: Box<dyn Lock>,
     /// The number of the last record, once it is known: nobody else writes one.
     pub(super) last_seq: Cell<Option<u64>>,
+    /// Who wants what is written next.
+    pub(super) source: Cell<Source>,
 }
 
 impl Locked<'_> {
     fn disk(&self) -> &dyn Disk {
         self.store.disk()
+    }
+
+    /// What is written from now on is what somebody has said.
+    pub fn speaks_for(&self, source: Source) {
+        self.source.set(source);
     }
 
     /// Everything that decides, as it stands under the lock.
@@ -67,6 +76,11 @@ impl Locked<'_> {
         let template = progress::template(&self.store.name);
         self.disk().create(NewContent { path: &path, bytes: template.as_bytes() })?;
         Ok(())
+    }
+
+    /// Writes what each part of the spec stands on.
+    pub fn write_trace(&self, trace: &TraceFile) -> Result<(), StoreError> {
+        Ok(self.disk().write(&self.store.dir.join(TRACE_FILE), trace.text().as_bytes())?)
     }
 
     /// Writes a record that changes no file.
@@ -268,7 +282,7 @@ impl Locked<'_> {
             found,
             known: state::FORMAT_VERSION,
         };
-        match self.store.read_state_once() {
+        match self.store.look_at_state() {
             Some(Ok(state)) if state.is_newer_format() => Err(newer(state.format_version)),
             Some(Err(Corrupt::Newer(found))) => Err(newer(found)),
             _ => Ok(()),
@@ -298,8 +312,8 @@ impl Locked<'_> {
         let (store, path) = (self.store, self.store.journal_path());
         let backup = store.backup();
         if store.ledger()?.standing() == LoopStanding::Completed {
-            let copies = backup.as_ref().map(Backup::segments).unwrap_or_default();
-            let number = segments::next_number(self.disk(), &store.dir, &copies);
+            let copies = backup.as_ref().map(Backup::segments).transpose()?.unwrap_or_default();
+            let number = segments::next_number(self.disk(), &store.dir, &copies)?;
             failpoint::reached("before the segment");
             self.disk()
                 .rename(&path, &segments::path(&store.dir, number))
@@ -308,7 +322,7 @@ impl Locked<'_> {
         }
         // Also what a process has left that was killed right there.
         if let Some(backup) = backup.filter(|_| !self.disk().exists(&path)) {
-            backup.retire(&store.dir);
+            backup.retire(&store.dir)?;
             failpoint::reached("after the copy of the segment");
         }
         Ok(())
@@ -318,7 +332,7 @@ impl Locked<'_> {
     /// a moment, and tells of how many.
     pub fn thin_segments(&self, moment: &Moment) -> Result<usize, StoreError> {
         let mut count = 0;
-        for path in segments::segments(self.disk(), &self.store.dir) {
+        for path in segments::segments(self.disk(), &self.store.dir)? {
             let text = self.disk().read_if_there(&path, MAX_JOURNAL)?.unwrap_or_default();
             if let Some(thin) = retention::thinned(&text, moment) {
                 self.store.replace(&path, &thin)?;
@@ -326,7 +340,7 @@ impl Locked<'_> {
             }
         }
         if let Some(backup) = self.store.backup().filter(|_| count > 0) {
-            backup.thin_segments(&self.store.dir);
+            backup.thin_segments(&self.store.dir)?;
         }
         Ok(count)
     }
@@ -367,6 +381,11 @@ impl Locked<'_> {
 
     /// A record of this moment.
     fn new_record(&self, attempt: Option<&AttemptId>, entry: Entry) -> Record {
-        Record { id: attempt.cloned(), ..Record::new(self.store.world.clock.now(), entry) }
+        let Source { by, via } = match entry {
+            Entry::Done => Source::default(),
+            _ => self.source.get(),
+        };
+        let record = Record::new(self.store.world.clock.now(), entry);
+        Record { id: attempt.cloned(), by, via, ..record }
     }
 }

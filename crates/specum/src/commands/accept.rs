@@ -9,7 +9,8 @@ use specum_engine::ops::{self, AcceptedChange, Caller};
 /// waits.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Id of the task; `git` for what git starts, such as its hooks
+    /// Id of the task; `git` for what git starts, such as its hooks; `verify` for the
+    /// check of the whole plan
     pub(super) task: String,
     /// Name or path; the active spec if left out
     #[arg(long)]
@@ -25,6 +26,12 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
         AcceptedChange::Check => {
             let check = accept.check.as_deref().unwrap_or_default();
             format!("{} is checked by {check} from now on", accept.task)
+        }
+        AcceptedChange::Suite => {
+            format!(
+                "the check of the whole plan is {}",
+                accept.check.as_deref().unwrap_or_default()
+            )
         }
         AcceptedChange::Removed => format!("{} is no longer part of the plan", accept.task),
         AcceptedChange::Git => {

@@ -3,7 +3,7 @@
 
 use super::{Answered, print};
 use crate::exit::Exit;
-use crate::report::sanitize;
+use specum_core::sanitize;
 use specum_engine::ops::Advice;
 use specum_engine::ports::World;
 
@@ -28,7 +28,7 @@ pub(super) fn text(advice: &Advice) -> String {
     let width = steps.iter().map(|step| step.action.chars().count()).max().unwrap_or(0);
     let mut text = format!("{}\n", sanitize::one_line(&advice.stands));
     for step in steps {
-        text.push_str(&format!("\n  {:width$}   {}", step.action, step.why));
+        text.push_str(&format!("\n  {:width$}   {}", step.action, sanitize::one_line(&step.why)));
     }
     if advice.example {
         text.push('\n');

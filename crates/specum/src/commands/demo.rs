@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use specum_core::agent;
 use specum_core::coordinate::agents::Patience;
 use specum_core::event::Outcome;
+use specum_core::line;
 use specum_core::machine::Start;
+use specum_core::settings::Branch;
+use specum_core::tasks::TaskFile;
 
 use super::{Answered, print};
 use crate::exit::Exit;
@@ -22,8 +25,8 @@ use specum_engine::runner::{self, Options};
 ///
 /// Makes a temporary repository with a plan of a few tasks and runs it with the
 /// built-in `script` agent, which runs the shell block of each task: tasks in
-/// sequence, a group at once, a failure that is fixed, a conflict that is
-/// solved, and the summary.
+/// sequence, a group at once, an agent that claims to be done and is caught, a
+/// conflict that is solved, the summary and the commits.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Keep the repository and say where it is
@@ -38,42 +41,58 @@ const PACE: &str = "0.8";
 const PATIENCE: Patience = Patience { task: 60_000, idle: 60_000 };
 
 const INTRODUCTION: &str = "\
-A plan of 7 tasks in a fresh repository. Each task is handed to an agent, here the
-built-in one that runs the task's own shell block; specum checks the result by the
-task's Verify command, ticks the box and commits.
+A plan of 7 tasks in a fresh repository. Each task is handed to an agent, here
+the built-in one that runs a script. specum runs the task's Verify command
+itself, ticks the box and commits. This is specs/demo/tasks.md, in short:
+";
+
+/// What the plan is about to show.
+const WATCH: &str = "
+At 1.2 the agent will claim to be done and will not be. 2.1 and 2.2 change the
+same line at the same time. Watch.
 ";
 
 const NEXT_STEPS: &str = "
-Your own plan:
-  write specs/<name>/tasks.md       docs/task-format.md has the format
-  specum check <name>               finds mistakes in it
-  specum run <name> --dry-run       shows what would be worked, and by whom
-  specum run <name>                 works it to its end";
+Your own plan: `specum help format` shows how to write one.";
 
 pub(super) fn run(args: &Args) -> Answered {
     let place = tempfile::Builder::new().prefix("specum-demo-").tempdir().map_err(unprepared())?;
     process::remove_when_interrupted(place.path());
     let root = fs::canonicalize(place.path()).map_err(unprepared())?;
     let mut workspace = prepare(&root)?;
-    print(INTRODUCTION)?;
+    let first = workspace.store.read().map_err(OpError::from)?;
+    print(format!("{INTRODUCTION}\n{}{WATCH}", outline(&first.file(), true)))?;
     let outcome = work(&mut workspace);
+    let last = workspace.store.read().map_err(OpError::from)?;
     // The repository goes, and so does what was kept of it elsewhere.
     runner::forget(&workspace.spec);
     let outcome = outcome?;
     if outcome == Outcome::Interrupted {
         return Ok(super::run::exit(&outcome));
     }
-    print("\nWhat is in the repository now:\n")?;
-    for commit in history(&root)?.lines() {
-        print(format!("  {commit}"))?;
-    }
+    print(format!("\nThe plan now:\n\n{}", outline(&last.file(), false).trim_end()))?;
     let menu = fs::read_to_string(root.join("menu.txt"))?;
-    print(format!("\nBoth changes of one line are in it: {}", menu.trim_end()))?;
+    print(format!("\nBoth changes of one line are in menu.txt: {}\n", menu.trim_end()))?;
     if args.keep {
-        print(format!("\nKept: {}", place.keep().display()))?;
+        print(format!("Kept: {}\n", place.keep().display()))?;
     }
+    print("$ git log --oneline")?;
+    print(history(&root)?.trim_end())?;
     print(NEXT_STEPS)?;
     Ok(Exit::Done)
+}
+
+/// The boxes of the plan, and how each is checked.
+fn outline(file: &TaskFile<'_>, with_checks: bool) -> String {
+    let mut text = String::new();
+    for task in &file.tasks {
+        let block = line::readable(file.block(task));
+        let check = |line: &&str| with_checks && line.contains("**Verify**");
+        for line in block.lines().take(1).chain(block.lines().skip(1).filter(check)) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    text
 }
 
 fn unprepared() -> impl FnOnce(io::Error) -> OpError {
@@ -110,9 +129,11 @@ fn work(workspace: &mut Workspace) -> Result<Outcome, OpError> {
         worktree_caches: Vec::new(),
         accept_git_changes: false,
         keep_days: None,
+        branch: Branch::Here,
+        notify: None,
     };
     workspace.store.write_as(runner::run_id(workspace.world()));
-    let outlet = report::to_stdout(false, &workspace.store)?;
+    let outlet = report::to_stdout(false, false, &workspace.store)?;
     let outcome = runner::run(workspace, &options, &outlet)?;
     outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
     Ok(outcome)

@@ -1,7 +1,8 @@
 use super::{Answered, advice, print, print_json};
 use crate::exit::Exit;
 use crate::plugin;
-use specum_engine::ops::{self, Caller, Grade};
+use specum_engine::ops::{self, Caller, Finding, Grade, OpError};
+use specum_engine::runner::Notify;
 
 /// Look at everything specum needs and say what to do next
 ///
@@ -15,13 +16,21 @@ pub(super) struct Args {
     /// Put away what killed runs have left
     #[arg(long)]
     repair: bool,
+    /// Send a test notice by the `notify` command of the settings
+    #[arg(long)]
+    notify: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
-    let doctor = ops::doctor(caller, args.repair, plugin::is_in_gemini)?;
+    let mut doctor = ops::doctor(caller, args.repair, plugin::is_in_gemini)?;
+    if args.notify {
+        let finding = send_test_notice(caller)?;
+        doctor.good &= finding.grade != Grade::Bad;
+        doctor.findings.push(finding);
+    }
     let exit = if doctor.good { Exit::Done } else { Exit::Failed };
     if args.json {
         return print_json(&doctor, exit);
@@ -40,4 +49,17 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     }
     print(format!("\n{}", advice::text(&doctor.next)))?;
     Ok(exit)
+}
+
+/// Sends a notice as a run would, and says what came of it.
+fn send_test_notice(caller: &Caller<'_>) -> Result<Finding, OpError> {
+    let (project, spec) = caller.named(None)?;
+    let (grade, message) = match super::run::notify(&project.settings.run) {
+        None => (Grade::Bad, "there is no `notify` in the settings: a shell command".to_owned()),
+        Some(notify) => match notify.tell(&spec, &Notify::test_message(&spec)) {
+            Ok(()) => (Grade::Good, format!("a test notice was sent by `{}`", notify.command)),
+            Err(why) => (Grade::Bad, why),
+        },
+    };
+    Ok(Finding { grade, about: "notify", message })
 }

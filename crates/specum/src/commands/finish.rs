@@ -3,7 +3,8 @@ use std::path::PathBuf;
 
 use super::{Answered, Failure, answer, next, print, print_json};
 use crate::exit::Exit;
-use specum_engine::attempt;
+use crate::report::numbers;
+use specum_engine::attempt::{self, Workspace};
 use specum_engine::files::FileError;
 use specum_engine::ops::{self, Caller, Finish, OpError, Verdict};
 
@@ -13,6 +14,11 @@ use specum_engine::ops::{self, Caller, Finish, OpError, Verdict};
 /// file. What counts is checked by specum itself. Prints what is next. In a
 /// session of Codex or Gemini CLI that calls specum's hooks, the result is only
 /// recorded: the hook at the end of the turn judges it.
+///
+/// At a terminal of your own it judges what you have done by hand, and reads no result:
+/// a task that blocks the loop, or any open one. What is uncommitted is the work. If its
+/// check passes, it is ticked and committed, and a block is lifted; if not, nothing is
+/// counted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Id of the task
@@ -35,6 +41,9 @@ const MAX_RESULT: u64 = 16 * 1024 * 1024;
 
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let workspace = caller.workspace(args.spec.as_deref())?;
+    if args.result.is_none() && caller.is_a_person_at_a_terminal() {
+        return by_hand(args, caller, &workspace);
+    }
     let finish = ops::finish(caller, &workspace, &args.task, || read_result(args))?;
     let verdict = match &finish {
         Finish::Judgement(verdict) => verdict,
@@ -48,11 +57,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
             });
         }
     };
-    let exit = match verdict.waits {
-        _ if verdict.passed => Exit::Done,
-        Some(_) => Exit::Stopped,
-        None => Exit::Failed,
-    };
+    let exit = exit(verdict);
     if args.json {
         print_json(verdict, exit)?;
     } else {
@@ -61,6 +66,37 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     }
     caller.tell_news(&workspace);
     Ok(exit)
+}
+
+/// Judges what a person has done by hand. Nothing new is opened for them.
+fn by_hand(args: &Args, caller: &Caller<'_>, workspace: &Workspace) -> Answered {
+    let verdict = ops::finish_by_hand(caller, workspace, &args.task)?;
+    let exit = exit(&verdict);
+    if args.json {
+        print_json(&verdict, exit)?;
+    } else {
+        show(&verdict)?;
+        match () {
+            () if workspace.is_complete() => print(ops::completion(workspace)?)?,
+            () if verdict.passed => print("`specum run` goes on with what is open.")?,
+            () if verdict.waits.is_some() => {}
+            () => print(format!(
+                "Your changes stay as they are. Fix it and say `specum finish {id}` again, or let \
+                 an agent try: `specum retry {id}`, then `specum run`.",
+                id = verdict.shown
+            ))?,
+        }
+    }
+    caller.tell_news(workspace);
+    Ok(exit)
+}
+
+fn exit(verdict: &Verdict) -> Exit {
+    match verdict.waits {
+        _ if verdict.passed => Exit::Done,
+        Some(_) => Exit::Stopped,
+        None => Exit::Failed,
+    }
 }
 
 fn read_result(args: &Args) -> Result<String, OpError> {
@@ -91,9 +127,20 @@ pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
             print(format!("its work is kept: {kept}"))?;
         }
     } else if verdict.passed {
-        let proof = if verdict.unverified { "unverified" } else { "verified" };
+        let proof = match verdict.proof.as_str() {
+            "none" => "unverified",
+            "suite" => "verified by the plan's check alone",
+            _ => "verified",
+        };
         let commit = match (&verdict.commit, &verdict.not_committed) {
-            (Some(id), _) => format!("commit {}", &id[..id.len().min(12)]),
+            (Some(id), _) => {
+                let changes = verdict.changes.as_ref().filter(|counts| counts.files > 0);
+                let changes = changes.map_or_else(String::new, |counts| {
+                    let counts = numbers::changes(counts.files, counts.added, counts.removed);
+                    format!(", {counts}")
+                });
+                format!("commit {}{changes}", &id[..id.len().min(12)])
+            }
             (None, None) => "nothing to commit".into(),
             (None, Some(why)) => format!("not committed ({why})"),
         };

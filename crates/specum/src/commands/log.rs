@@ -6,9 +6,9 @@ use std::time::Duration;
 use specum_core::event::{Event, Numbering};
 use specum_core::journal::{Entry, Record};
 use specum_core::moment::Moment;
-use specum_core::summary::Summary;
+use specum_core::summary::{Places, Summary};
 
-use super::{Answered, Failure, print, print_report};
+use super::{Answered, Failure, print, print_report, way_to_begin};
 use crate::exit::Exit;
 use crate::report::lines::{self, Lines, Stamp};
 use crate::report::{Layout, json, summary, timeline};
@@ -17,8 +17,8 @@ use specum_engine::ops::{self, Caller, Log};
 /// Show what happened: the story of a spec, or of one task
 ///
 /// Without a task: a line for each thing that happened, and the summary of the
-/// last loop. With one: its attempts, why they failed, and what the last agent
-/// printed.
+/// last loop. With one: its attempts and why they failed, then what the agent of
+/// the last one said and did, what the check printed, and the verdict.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Id of a task
@@ -38,7 +38,10 @@ pub(super) struct Args {
     /// docs/run-events.md)
     #[arg(long)]
     json: bool,
-    /// Print what the last agent printed as it is, escape codes and all
+    /// Show this attempt at the task: 1 is the first one
+    #[arg(long, value_name = "N", requires = "task", conflicts_with_all = ["json", "follow"])]
+    attempt: Option<u64>,
+    /// Print what the agent printed as it is, escape codes and all
     #[arg(long, requires = "task", conflicts_with_all = ["json", "follow"])]
     raw: bool,
 }
@@ -58,7 +61,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
 /// The story of the whole spec.
 fn tell(args: &Args, log: &mut Log) -> Result<(), Failure> {
     if log.length() == 0 && !args.follow && !args.json {
-        return print("nothing has happened yet; `specum implement` starts the loop");
+        return print(format!("nothing has happened yet; {} starts the loop", way_to_begin()));
     }
     match (args.follow, args.json) {
         (true, true) => follow_as_json(args, log)?,
@@ -82,28 +85,31 @@ fn is_asked_for(args: &Args, seq: u64) -> bool {
 }
 
 /// Shows what was, and gives it back.
-fn show_story(args: &Args, log: &Log) -> Result<Vec<Event>, Failure> {
+fn show_story(args: &Args, log: &Log) -> Result<(Vec<Event>, Places), Failure> {
     let (layout, events) = (Layout::of_stdout_for_lines(), log.events());
+    let mut places = Places::default();
     for at in 0..events.len() {
+        events[at].entry().into_iter().for_each(|entry| places.take(entry));
         if events[at].seq.is_some_and(|seq| is_asked_for(args, seq)) {
-            timeline::line(&events[..=at], layout).map_or(Ok(()), print_report)?;
+            timeline::line(&events[..=at], &places, layout).map_or(Ok(()), print_report)?;
         }
     }
-    Ok(events)
+    Ok((events, places))
 }
 
 /// Shows what was and then what comes, until the loop has ended.
 fn follow(args: &Args, log: &mut Log) -> Result<(), Failure> {
     let layout = Layout::of_stdout_for_lines();
-    let mut shown = show_story(args, log)?;
+    let (mut shown, mut places) = show_story(args, log)?;
     let known = shown.last().and_then(|event| event.seq);
     each(log, |event| {
         let (seq, passes) = (event.seq, event.seq.is_none());
         if !passes && seq <= known {
             return Ok(());
         }
+        event.entry().into_iter().for_each(|entry| places.take(entry));
         shown.push(event);
-        let line = timeline::line(&shown, layout);
+        let line = timeline::line(&shown, &places, layout);
         if passes {
             shown.pop();
         }

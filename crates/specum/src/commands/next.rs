@@ -44,6 +44,7 @@ fn exit(next: &DueWork) -> Exit {
         | DueWork::Verify { .. }
         | DueWork::Parallel { .. }
         | DueWork::Complete { .. }
+        | DueWork::ChosenDone(_)
         | DueWork::Verdict { .. } => Exit::Done,
         DueWork::Paused(_) | DueWork::Blocked(_) | DueWork::Waits(_) | DueWork::Capped(_) => {
             Exit::Stopped
@@ -82,6 +83,7 @@ fn show(world: &World, next: &DueWork) -> Result<(), Failure> {
         DueWork::Paused(wait)
         | DueWork::Blocked(wait)
         | DueWork::Waits(wait)
+        | DueWork::ChosenDone(wait)
         | DueWork::Capped(wait) => {
             print(format!("\n{}", wait.message))?;
             match wait.loop_file {

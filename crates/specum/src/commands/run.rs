@@ -1,23 +1,28 @@
+mod detach;
+
 use std::collections::BTreeMap;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use specum_core::agent::{self, Agent};
 use specum_core::coordinate::agents::Patience;
+use specum_core::duration;
 use specum_core::event::Outcome;
 use specum_core::machine::Start;
-use specum_core::settings::{self, RunSettings};
+use specum_core::notice::Notice;
+use specum_core::settings::{Branch, RunSettings};
+use specum_core::suite::Suite;
 use specum_core::tasks::Task;
 use specum_core::verify::CheckTime;
 
-use super::{Answered, Failure, FailureJson, print, print_json};
+use super::{Answered, Failure, FailureJson, counted, print, print_json};
 use crate::exit::Exit;
 use crate::report;
 use specum_engine::attempt::{AttemptError, Workspace};
 use specum_engine::ops::{self, Caller, CheckCommand, DryRun, DryTask, DryUnit, OpError, UnitKind};
 use specum_engine::person;
 use specum_engine::process::{self, find_program};
-use specum_engine::runner::{self, Options};
+use specum_engine::runner::{self, Notify, Options};
 
 /// How long an agent may take unless a person says otherwise.
 const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
@@ -52,15 +57,26 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", env = "SPECUM_JOBS", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
     /// Attempts for each task [default: 5]
-    #[arg(long, value_name = "N", env = "SPECUM_MAX_TASK_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, visible_alias = "attempts", value_name = "N", env = "SPECUM_MAX_TASK_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_task_iterations: Option<u64>,
     /// Attempts for the whole loop, failed ones too [default: tasks × attempts ×
     /// 2, at least 100]
-    #[arg(long, value_name = "N", env = "SPECUM_MAX_GLOBAL_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, visible_alias = "max-iterations", value_name = "N", env = "SPECUM_MAX_GLOBAL_ITERATIONS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_global_iterations: Option<u64>,
     /// Give a task that keeps failing a fix task instead of stopping
     #[arg(long, env = "SPECUM_RECOVERY_MODE", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
     recovery_mode: Option<bool>,
+    /// Wait before each new phase of the plan until you say `specum approve`
+    /// [default: never]
+    #[arg(long, value_name = "WHEN", env = "SPECUM_APPROVE")]
+    approve: Option<ApproveWhen>,
+    /// Go on with what does not need a task that has used its attempts. The end is
+    /// still "blocked" (exit code 6)
+    #[arg(long, env = "SPECUM_KEEP_GOING", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
+    keep_going: Option<bool>,
+    /// Work on a branch of its own, made from here: this one, or specum/<spec>
+    #[arg(long, env = "SPECUM_BRANCH", num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "NAME")]
+    branch: Option<String>,
     /// How long one start of an agent may take, such as 90s, 10m or 2h
     /// [default: 1h]
     #[arg(long, value_name = "TIME", env = "SPECUM_TASK_TIMEOUT", value_parser = time)]
@@ -69,6 +85,10 @@ pub(super) struct Args {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", env = "SPECUM_IDLE_TIMEOUT", value_parser = time)]
     idle_timeout: Option<u64>,
+    /// The check of tasks that have none of their own, such as 'npm test'; several are
+    /// run one after the other
+    #[arg(long, value_name = "COMMAND", env = "SPECUM_VERIFY")]
+    verify: Vec<String>,
     /// How long a task's check may take, all its commands together
     /// [default: 30m]
     #[arg(long, value_name = "TIME", env = "SPECUM_VERIFY_TIMEOUT", value_parser = time)]
@@ -90,6 +110,10 @@ pub(super) struct Args {
     /// Work optional tasks too, `- [ ]* 2.3`
     #[arg(long)]
     optional: bool,
+    /// Where the run would end for a person to say something (paused, blocked, at a
+    /// cap, without an agent), wait for it, and go on when they have
+    #[arg(long)]
+    stay: bool,
     /// Take the spec over from a session that works it
     #[arg(long)]
     take_over: bool,
@@ -102,6 +126,12 @@ pub(super) struct Args {
     /// touched
     #[arg(long, env = "SPECUM_ISOLATE", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
     isolate: Option<bool>,
+    /// Run in the background, in a session of its own, and say how to watch and stop it
+    #[arg(long, conflicts_with_all = ["dry_run", "json"])]
+    detach: bool,
+    /// What --detach starts
+    #[arg(long, hide = true)]
+    detached: bool,
     /// Print what would be worked: order, groups, agents, checks
     #[arg(long)]
     dry_run: bool,
@@ -110,13 +140,26 @@ pub(super) struct Args {
     json: bool,
 }
 
-fn time(text: &str) -> Result<u64, String> {
-    settings::duration(text)
+/// Where a run says what it waits for, below the summary.
+const WAITS_HERE: &str =
+    "\nWaiting here for your word from another terminal, as above; Ctrl-C ends it";
+
+/// What a person is asked before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ApproveWhen {
+    /// Each new phase
+    Phase,
+    /// Nothing
+    Never,
+}
+
+pub(super) fn time(text: &str) -> Result<u64, String> {
+    duration::millis(text)
         .filter(|millis| *millis > 0)
         .ok_or_else(|| "not a time such as 90s, 10m or 2h".into())
 }
 
-fn dollars(text: &str) -> Result<f64, String> {
+pub(super) fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.trim_start_matches('$').parse::<f64>().ok();
     amount
         .filter(|amount| amount.is_finite() && *amount > 0.0)
@@ -141,9 +184,13 @@ impl GivenFlags {
 }
 
 pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answered {
+    if args.detached {
+        process::leave_session();
+    }
     let (project, spec) = caller.named(args.spec.as_deref())?;
     let settings = &project.settings.run;
     let mut workspace = Workspace::new(&project, spec).map_err(OpError::from)?;
+    workspace.typed_suite = typed_suite(&args.verify)?;
     workspace.refuse_bad_plan().map_err(OpError::from)?;
     let jobs = args.jobs.and_then(|jobs| usize::try_from(jobs).ok());
     workspace.scope.max_parallel = at_once(&workspace, jobs);
@@ -155,7 +202,10 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     warn_of_unread_boxes(&workspace, caller)?;
     warn_of_misspelt_variables(caller);
     caller.warn_of_settings(&project);
-    let options = options(args, typed, settings, caller)?;
+    if !args.dry_run && args.only.is_empty() && has_nothing_to_do(&workspace)? {
+        return say_all_is_done(args, &workspace);
+    }
+    let mut options = options(args, typed, settings, caller)?;
     refuse_caps_that_cannot_bind(&workspace, &options)?;
     refuse_isolation_without_commits(&workspace, &options)?;
     if args.dry_run {
@@ -165,10 +215,38 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
         return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
+    if args.detach {
+        return detach::detach(&workspace);
+    }
+    ops::activate(&project, &workspace.spec)?;
     workspace.store.survive_power_cuts();
+    let bell = settings.bell.unwrap_or(true);
+    loop {
+        let outcome = run_once(args, &mut workspace, &options, bell, caller)?;
+        if !args.stay || !runner::waits_for_a_person(&outcome) {
+            return Ok(exit(&outcome));
+        }
+        if !args.json {
+            print(WAITS_HERE)?;
+        }
+        if let Some(end) = runner::stay(&workspace) {
+            return Ok(exit(&end));
+        }
+        options.go_on();
+    }
+}
+
+/// Works the spec until the run ends or waits, and shows it.
+fn run_once(
+    args: &Args,
+    workspace: &mut Workspace,
+    options: &Options,
+    bell: bool,
+    caller: &Caller<'_>,
+) -> Result<Outcome, Failure> {
     workspace.store.write_as(runner::run_id(caller.world));
-    let outlet = report::to_stdout(args.json, &workspace.store).map_err(OpError::from)?;
-    work(&workspace, &options, &outlet, caller).map_err(|failure| match args.json {
+    let outlet = report::to_stdout(args.json, bell, &workspace.store).map_err(OpError::from)?;
+    work(args, workspace, options, &outlet, caller).map_err(|failure| match args.json {
         // By the way of all the others: no reader holds up the end of a run.
         true => {
             outlet.failure(FailureJson::of(&failure).line());
@@ -178,24 +256,56 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     })
 }
 
+fn typed_suite(verify: &[String]) -> Result<Suite, OpError> {
+    match verify.iter().any(|command| command.trim().is_empty()) {
+        true => Err(OpError::Usage(
+            "--verify is empty: name the command that checks the work, such as 'npm test'".into(),
+        )),
+        false => Ok(Suite::once(verify.to_vec())),
+    }
+}
+
+/// Whether every box is ticked, and no loop is under way that would have to be completed.
+fn has_nothing_to_do(workspace: &Workspace) -> Result<bool, OpError> {
+    let tasks = workspace.store.read_tasks().map_err(OpError::from)?.unwrap_or_default();
+    let is_open = tasks.file().open().any(|task| workspace.scope.holds(task));
+    Ok(!is_open && !workspace.store.has_state() && workspace.is_done()?)
+}
+
+/// Says that nothing is left to do, with the summary of the loop that did it.
+fn say_all_is_done(args: &Args, workspace: &Workspace) -> Answered {
+    let (spec, summary) = (&workspace.spec.name, ops::summary(&workspace.store)?);
+    if !args.json {
+        let tasks = workspace.store.read_tasks().map_err(OpError::from)?.unwrap_or_default();
+        print(format!("{spec}: everything is done, {}\n", counted(tasks.file().count(), "task")))?;
+    }
+    let outlet = report::to_stdout(args.json, false, &workspace.store).map_err(OpError::from)?;
+    outlet.summary(spec, summary);
+    Ok(Exit::Done)
+}
+
 fn work(
+    args: &Args,
     workspace: &Workspace,
     options: &Options,
     outlet: &report::Outlet,
     caller: &Caller<'_>,
-) -> Answered {
+) -> Result<Outcome, Failure> {
     let outcome = runner::run(workspace, options, outlet);
     // What could not begin has found something all the same.
     caller.tell_news(workspace);
     let outcome = outcome.map_err(OpError::from)?;
+    if args.stay && runner::waits_for_a_person(&outcome) {
+        runner::tell_stay(workspace, &outcome).map_err(OpError::from)?;
+    }
     outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
-    Ok(exit(&outcome))
+    Ok(outcome)
 }
 
 /// What an outcome means to a script.
 pub(super) fn exit(outcome: &Outcome) -> Exit {
     match outcome {
-        Outcome::Complete | Outcome::ChosenDone => Exit::Done,
+        Outcome::Complete | Outcome::ChosenDone { .. } => Exit::Done,
         Outcome::Paused
         | Outcome::Waits { .. }
         | Outcome::Cancelled
@@ -253,6 +363,8 @@ fn options(
             max_task_iterations: args.max_task_iterations.or(settings.max_task_iterations),
             max_global_iterations: args.max_global_iterations.or(settings.max_global_iterations),
             recovery_mode: args.recovery_mode.or(settings.recovery_mode),
+            approve: args.approve.map(|when| when == ApproveWhen::Phase).or(settings.approve),
+            keep_going: args.keep_going.or(settings.keep_going),
             max_tokens: args.max_tokens.or(settings.max_tokens),
             max_cost: args.max_cost.or(settings.max_cost),
             max_millis: args.max_time.or(settings.max_time),
@@ -265,7 +377,24 @@ fn options(
         worktree_caches: settings.worktree_caches.clone(),
         accept_git_changes: settings.accept_git_changes.unwrap_or(false),
         keep_days: settings.keep_days,
+        branch: branch(args, settings),
+        notify: notify(settings),
     })
+}
+
+fn branch(args: &Args, settings: &RunSettings) -> Branch {
+    match args.branch.as_deref() {
+        Some("") => Branch::OfSpec,
+        Some(name) => Branch::Named(name.to_owned()),
+        None => settings.branch.clone().unwrap_or(Branch::Here),
+    }
+}
+
+/// How the user wants to hear of a run.
+pub(super) fn notify(settings: &RunSettings) -> Option<Notify> {
+    let command = settings.notify.clone()?;
+    let on = settings.notify_on.clone().unwrap_or_else(|| Notice::ALL.to_vec());
+    Some(Notify { command, on })
 }
 
 /// The agents that are there, in the order in which they are asked.
@@ -295,7 +424,12 @@ fn agents(
                  program with --agent-command; `specum demo` needs none"
             ))
         };
-        vec![installed.ok_or_else(none)?.to_owned()]
+        match installed {
+            Some(name) => vec![name.to_owned()],
+            // What would be worked can be shown without anybody who would work it.
+            None if args.dry_run => return Ok(Vec::new()),
+            None => return Err(none()),
+        }
     };
     let mut agents = Vec::new();
     let mut missing = Vec::new();
@@ -383,7 +517,7 @@ fn refuse_an_agent_that_raises_caps(
     let state = workspace.store.read_state().and_then(Result::ok);
     let raises = state.is_some_and(|state| options.start.raises_a_cap(&state));
     match raises && person::is_an_agents_shell() {
-        true => Ok(person::require(workspace.world(), "run", person::Door::Here)?),
+        true => Ok(person::require(workspace.world(), "run", person::Door::Here).map(drop)?),
         false => Ok(()),
     }
 }
@@ -416,19 +550,21 @@ fn shell_commands(
     let agent = args.agent_command.as_ref().or(settings.agent_command.as_ref());
     let agent = agent.filter(|_| is_asked).map(|command| ("agent_command", command));
     let setup = options.worktree_setup.as_ref().map(|command| ("worktree_setup", command));
-    let both = agent.into_iter().chain(setup);
-    both.map(|(name, command)| (name.to_owned(), command.clone())).collect()
+    let notify = options.notify.as_ref().map(|notify| ("notify", &notify.command));
+    let all = agent.into_iter().chain(setup).chain(notify);
+    all.map(|(name, command)| (name.to_owned(), command.clone())).collect()
 }
 
 /// Prints the units of work in their order, as if each of them passed.
 fn show(plan: &DryRun) -> Answered {
     let count: usize = plan.units.iter().map(|unit| unit.tasks.len()).sum();
-    let mut lines = vec![format!(
-        "{}: {count} open tasks, {} at once at most, worked by {}\n",
-        plan.name,
-        plan.jobs,
-        plan.agents.join(", then ")
-    )];
+    let by = match plan.agents.as_slice() {
+        [] => "nobody yet: no agent is installed".to_owned(),
+        agents => agents.join(", then "),
+    };
+    let tasks = counted(count, "open task");
+    let mut lines =
+        vec![format!("{}: {tasks}, {} at once at most, worked by {by}\n", plan.name, plan.jobs)];
     if plan.isolate {
         lines.push("tasks in sequence in a worktree, not in your tree (isolate)\n".to_owned());
     }

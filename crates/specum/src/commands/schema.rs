@@ -23,12 +23,15 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 20] = [
-    ("list", of::<Vec<ops::SpecRow>>),
+const ANSWERS: [(&str, MakeSchema); 29] = [
+    ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
     ("log", line),
+    ("diff", of::<ops::Diff>),
     ("check", of::<ops::Check>),
+    ("trace", of::<ops::Trace>),
+    ("index", of::<ops::Index>),
     ("run", line),
     ("dry-run", of::<ops::DryRun>),
     ("implement", of::<ops::Implement>),
@@ -37,6 +40,12 @@ const ANSWERS: [(&str, MakeSchema); 20] = [
     ("fail", of::<ops::Verdict>),
     ("tick", of::<ops::Tick>),
     ("accept", of::<ops::Accept>),
+    ("note", of::<ops::Note>),
+    ("retry", of::<ops::Retry>),
+    ("skip", of::<ops::Skip>),
+    ("unskip", of::<ops::Skip>),
+    ("undo", of::<ops::Undo>),
+    ("approve", of::<ops::Approve>),
     ("pause", of::<ops::Pause>),
     ("resume", of::<ops::Resume>),
     ("cancel", of::<ops::Cancel>),

@@ -1,13 +1,19 @@
+mod tasks;
+
 use specum_core::prompt;
 use specum_core::state::Phase;
 use specum_core::summary::Spent;
 use specum_core::tasks::short_title;
 
-use super::{Answered, answer};
-use crate::report::{numbers, sanitize, timeline};
-use specum_engine::ops::{self, Caller, Status, StatusDriver};
+use super::{Answered, print_json, print_report, way_to_begin};
+use crate::exit::Exit;
+use crate::report::{Layout, numbers, sanitize, timeline};
+use specum_engine::ops::{self, Caller, Status, StatusDriver, StatusTask, TaskState};
 
-/// Show where a spec stands
+/// Show where a spec stands, and how each of its tasks does
+///
+/// What is done, what is at work, by whom and since when, what has failed and why, and
+/// what is open. Of a long plan, what is done and what is far away is folded.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
@@ -15,14 +21,21 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Show every task of a long plan
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
 }
 
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let status = ops::status(caller, args.spec.as_deref())?;
-    answer(args.json, &status, as_text)
+    if args.json {
+        return print_json(&status, Exit::Done);
+    }
+    print_report(as_text(&status, args.all))?;
+    Ok(Exit::Done)
 }
 
-fn as_text(status: &Status) -> String {
+fn as_text(status: &Status, all: bool) -> String {
     let (done, total) = (status.done, status.total);
     let mut lines = vec![
         format!("{}  {}", status.name, status.path),
@@ -31,9 +44,9 @@ fn as_text(status: &Status) -> String {
     let mut line = |label: &str, value: String| lines.push(format!("{label:10} {value}"));
     match &status.phase {
         None if done == total && total > 0 && status.questions.is_empty() => {
-            line("loop", "finished: every box is ticked".into());
+            line("loop", "finished: every task is done".into());
         }
-        None => line("loop", "not running; start it with `specum implement`".into()),
+        None => line("loop", format!("not running; {} starts it", way_to_begin())),
         Some(phase) => describe_loop(status, phase, &mut line),
     }
     let is_next = |id: &String| status.tasks.iter().find(|task| task.id == *id && !task.done);
@@ -50,19 +63,29 @@ fn as_text(status: &Status) -> String {
     if !status.unverified.is_empty() {
         line("unverified", status.unverified.join(", "));
     }
+    if !status.by_suite.is_empty() {
+        line("suite", format!("{}: by the plan's check alone", status.by_suite.join(", ")));
+    }
     if !status.by_person.is_empty() {
         line("by you", format!("{}: ticked by you, not checked", status.by_person.join(", ")));
     }
     for kept in &status.kept {
         let reference = timeline::kept(&sanitize::one_line(&kept.reference), kept.files);
         let task = timeline::name(&kept.task);
-        line("kept", format!("{task}, what attempt {} left: {reference}", kept.attempt));
+        line("kept", format!("{task}, what attempt {} left: {reference}", kept.place));
     }
     for question in &status.questions {
         line("waits", sanitize::one_line(question));
     }
     for check in &status.overruled_checks {
         line("plan", sanitize::one_line(check));
+    }
+    let tasks = tasks::lines(&status.tasks, all, status.blocked.as_deref(), Layout::of_stdout());
+    // What others have written into them must not steer a terminal.
+    let mut lines: Vec<String> = lines.iter().map(|line| sanitize::text(line)).collect();
+    if !tasks.is_empty() {
+        lines.push(String::new());
+        lines.extend(tasks);
     }
     lines.join("\n")
 }
@@ -79,7 +102,7 @@ fn describe_loop(status: &Status, phase: &str, line: &mut impl FnMut(&str, Strin
         // No other attempt is made behind the last one.
         let within = |count: Option<u64>, cap: Option<u64>| count.min(cap).unwrap_or(0);
         line(
-            "attempts",
+            "attempt",
             format!(
                 "{} of {} for this task, iteration {} of {}",
                 within(status.task_iteration, most),
@@ -91,7 +114,9 @@ fn describe_loop(status: &Status, phase: &str, line: &mut impl FnMut(&str, Strin
     }
     if let Some(reason) = &status.blocked {
         line("blocked", sanitize::one_line(reason));
-        line("", "fix it, then `specum resume` gives the task another round".into());
+        let failed = |task: &&StatusTask| task.state == TaskState::Failed;
+        let stuck = status.tasks.iter().find(failed);
+        line("", timeline::way_on(stuck.map(|task| task.id.as_str())));
     } else if status.paused {
         let way_on = prompt::way_on(status.paused_for.as_deref());
         match &status.paused_for {

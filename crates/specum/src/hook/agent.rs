@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use specum_core::attempt::{Attempt, Ledger};
+use specum_core::attempt::{Attempt, Ending, Judgement, Ledger};
 use specum_core::brief::BriefMarker;
 use specum_core::hook::HookOutput;
 use specum_core::journal::Entry;
@@ -20,11 +20,12 @@ use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
 use super::{HookCall, Lookup, log, lookup};
-use specum_engine::attempt::{AttemptError, By, Judgement, NextWork, Workspace};
+use specum_engine::attempt::{AttemptError, By, NextWork, Workspace};
 use specum_engine::ops::OpError;
 use specum_engine::owner;
 use specum_engine::ports::World;
 use specum_engine::project::{Project, Spec};
+use specum_engine::runner;
 use specum_engine::session::Note;
 
 /// How often one attempt may be given out without a verdict before somebody
@@ -180,6 +181,7 @@ fn delegate(workspace: &Workspace, input: &HookCall<'_>, asked: &str) -> Result<
     if !workspace.store.is_being_checked() {
         workspace.judge_reported(By::Batch(session))?;
     }
+    runner::put_away_killed(workspace)?;
     let attempts = match workspace.open()? {
         NextWork::Work(attempts) => attempts,
         NextWork::Complete => return Err(Denial(prompt::ALL_DONE.into())),
@@ -367,7 +369,7 @@ pub(super) fn end_of_agent(input: &HookCall<'_>) -> Option<String> {
     let opened = ledger.is_open(&delegation.id).then_some(delegation)?;
     let result = input.last_message.clone().unwrap_or_default();
     match judge(&workspace, &opened, &result, session) {
-        Ok(Some(judged)) if judged.sent_back => Some(
+        Ok(Some(judged)) if judged.ending == Ending::SentBack => Some(
             HookOutput::Block {
                 reason: what_is_missing(&judged, opened.role),
                 system_message: format!("specum: {} goes back to its executor", opened.key.id),

@@ -199,6 +199,7 @@ fn judge(
             DueWork::Paused(wait)
             | DueWork::Blocked(wait)
             | DueWork::Waits(wait)
+            | DueWork::ChosenDone(wait)
             | DueWork::Capped(wait),
         ) => {
             news.push(format!("specum: {}: {}", workspace.spec.name, wait.message));

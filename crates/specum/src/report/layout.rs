@@ -9,6 +9,8 @@ use std::io::{self, IsTerminal};
 use console::Term;
 use unicode_width::UnicodeWidthChar;
 
+use super::sanitize;
+
 /// Wider lines are hard to read.
 const WIDEST: usize = 100;
 /// Narrower ones show nothing.
@@ -139,6 +141,16 @@ impl Layout {
         }
         let left = room.saturating_sub(taken(&facts));
         (Part::new(fit(&body.text, left), body.tone), facts)
+    }
+
+    /// Lines that somebody else has printed, each behind a bar and cut where the page
+    /// ends.
+    pub(crate) fn quoted<L: AsRef<str>>(self, lines: &[L]) -> Vec<String> {
+        let line = |line: &L| {
+            let text = line.as_ref().replace('\t', "    ");
+            self.paint(&fit(&format!("    │ {}", sanitize::one_line(&text)), self.width), Tone::Dim)
+        };
+        lines.iter().map(line).collect()
     }
 
     /// A text over as many lines as it needs, three at most, behind an indent.
@@ -280,7 +292,7 @@ mod tests {
             facts in proptest::collection::vec(".{0,20}", 0..5),
         ) {
             let page = Layout { width, colours: false };
-            let part = |text: &str| Part::new(super::super::sanitize::one_line(text), Tone::Normal);
+            let part = |text: &str| Part::new(sanitize::one_line(text), Tone::Normal);
             let facts: Vec<Part> = facts.iter().map(|fact| part(fact)).collect();
             let (head, body) = ([part(&head)], part(&body));
             proptest::prop_assert!(columns(&page.row(&head, &body, &facts)) <= width);

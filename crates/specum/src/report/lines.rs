@@ -6,12 +6,16 @@
 //! view, plain lines and JSON are all made of these.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use specum_core::agent::{Sign, Usage};
 use specum_core::event::{Event, Kind, Outcome, RunId, Said};
 use specum_core::journal::Entry;
+use specum_core::moment::Moment;
+use specum_core::summary::Places;
 use specum_core::tasks::TaskKey;
+use specum_core::verify::{self, FailureClass, Proof};
 use specum_engine::attempt;
 
 /// Where a line comes from.
@@ -60,14 +64,19 @@ pub enum Line {
     AttemptStarted {
         /// The task.
         task: TaskKey,
-        /// From 1.
+        /// Its number, from 1. It begins anew when the task is given another round.
         attempt: u64,
+        /// Its place among the loop's attempts at the task, from 1.
+        place: u64,
         /// Who works; `None` if specum runs the check alone.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
         /// Its log file.
         #[serde(skip_serializing_if = "Option::is_none")]
         log: Option<String>,
+        /// How long ago the attempt was opened: its verdict counts from there.
+        #[serde(skip)]
+        since: Duration,
     },
     /// A sign of life of a running agent.
     Agent {
@@ -92,13 +101,20 @@ pub enum Line {
     Passed {
         /// The task.
         task: TaskKey,
-        /// From 1.
+        /// Its number, from 1. It begins anew when the task is given another round.
         attempt: u64,
+        /// Its place among the loop's attempts at the task, from 1.
+        place: u64,
         /// The commit.
         #[serde(skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
         /// Whether nothing could be run to prove it.
         unverified: bool,
+        /// What it rests on: `check`, `suite` or `none`.
+        proof: Proof,
+        /// Whether an agent worked on it and changed nothing.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        changed_nothing: bool,
         /// Files changed that the task does not name.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         outside: Vec<String>,
@@ -115,13 +131,18 @@ pub enum Line {
     Failed {
         /// The task.
         task: TaskKey,
-        /// From 1.
+        /// Its number, from 1. It begins anew when the task is given another round.
         attempt: u64,
+        /// Its place among the loop's attempts at the task, from 1.
+        place: u64,
         /// The class of the failure: `verify`, `no-signal`, `contradiction`,
         /// `uncommitted` or what went wrong with the agent.
         class: String,
         /// Every reason.
         reasons: Vec<String>,
+        /// The lines of the check's output that tell why, three at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        telling: Vec<String>,
         /// How long it took.
         millis: u64,
         /// What the agent used.
@@ -133,8 +154,10 @@ pub enum Line {
     SetAside {
         /// The task.
         task: TaskKey,
-        /// From 1.
+        /// Its number, from 1. It begins anew when the task is given another round.
         attempt: u64,
+        /// Its place among the loop's attempts at the task, from 1.
+        place: u64,
         /// What does not fit.
         reasons: Vec<String>,
     },
@@ -143,8 +166,10 @@ pub enum Line {
     Waits {
         /// The task.
         task: TaskKey,
-        /// From 1.
+        /// Its number, from 1. It begins anew when the task is given another round.
         attempt: u64,
+        /// Its place among the loop's attempts at the task, from 1.
+        place: u64,
         /// What a person is asked.
         question: String,
         /// The reference that holds the work, if there is any.
@@ -203,10 +228,13 @@ pub struct Lines {
     attempts: HashMap<String, Progress>,
     /// Attempts that wait for a person and whose work is being kept.
     waiting: Vec<(String, Line)>,
+    places: Places,
 }
 
 #[derive(Debug, Default)]
 struct Progress {
+    /// When it was opened.
+    opened: Option<Moment>,
     /// Whether an agent was started.
     is_launched: bool,
     /// What the last one used.
@@ -216,6 +244,11 @@ struct Progress {
 }
 
 impl Lines {
+    /// Goes on where others have told of these attempts.
+    pub fn behind(places: Places) -> Lines {
+        Lines { places, ..Lines::default() }
+    }
+
     /// The lines that an event completes.
     pub fn take(&mut self, event: &Event) -> Vec<Line> {
         let entry = match &event.kind {
@@ -225,10 +258,11 @@ impl Lines {
             Kind::Recorded(entry) => entry,
             _ => return Vec::new(),
         };
+        self.places.take(entry);
         let id = event.attempt.as_ref().map(|id| id.as_str().to_owned());
         let id = id.or_else(|| entry.task().map(|task| task.id.clone())).unwrap_or_default();
         let mut lines = self.overdue(entry, &id);
-        lines.extend(self.of_record(entry, &id).into_iter().flatten());
+        lines.extend(self.of_record(event, entry, &id).into_iter().flatten());
         lines
     }
 
@@ -254,8 +288,12 @@ impl Lines {
         over.into_iter().map(|(_, line)| line).collect()
     }
 
-    fn of_record(&mut self, entry: &Entry, id: &str) -> Option<Vec<Line>> {
+    fn of_record(&mut self, event: &Event, entry: &Entry, id: &str) -> Option<Vec<Line>> {
         let line = match entry {
+            Entry::Opened { .. } => {
+                self.attempts.entry(id.to_owned()).or_default().opened = Some(event.at.clone());
+                return None;
+            }
             Entry::RunStarted { spec, total, done, agents, jobs } => {
                 self.attempts.values_mut().for_each(|attempt| attempt.is_launched = false);
                 let (spec, agents) = (spec.clone(), agents.clone());
@@ -265,19 +303,28 @@ impl Lines {
             Entry::Launched { task, attempt, agent, log, .. } => {
                 let known = self.attempts.entry(id.to_owned()).or_default();
                 (known.is_launched, known.usage) = (true, None);
+                let since = between(known.opened.as_ref(), &event.at);
+                let (attempt, place) = (*attempt, self.places.of(task, *attempt));
                 let (task, agent) = (task.clone(), Some(agent.clone()));
-                Line::AttemptStarted { task, attempt: *attempt, agent, log: log.clone() }
+                Line::AttemptStarted { task, attempt, place, agent, log: log.clone(), since }
             }
             Entry::Checking { task, attempt, command, integrated } => {
-                return Some(self.checking(id, task, *attempt, command.as_ref(), *integrated));
+                return Some(self.checking(
+                    event,
+                    id,
+                    (task, *attempt),
+                    command.as_ref(),
+                    *integrated,
+                ));
             }
             Entry::Passed { .. } | Entry::Failed { .. } | Entry::SetAside { .. } => {
                 return Some(self.verdict(entry, id));
             }
             Entry::Waits { task, attempt, reasons, unticked, changed, .. } => {
                 self.attempts.remove(id);
+                let (attempt, place) = (*attempt, self.places.of(task, *attempt));
                 let (task, question, kept) = (task.clone(), reasons.join("; "), None);
-                let waits = Line::Waits { task, attempt: *attempt, question, kept };
+                let waits = Line::Waits { task, attempt, place, question, kept };
                 let mut lines = warning(unticked);
                 // What it has changed is kept, and the next record says where.
                 match changed.is_empty() {
@@ -326,9 +373,9 @@ impl Lines {
 
     fn checking(
         &mut self,
+        event: &Event,
         id: &str,
-        task: &TaskKey,
-        attempt: u64,
+        (task, attempt): (&TaskKey, u64),
         command: Option<&String>,
         integrated: bool,
     ) -> Vec<Line> {
@@ -336,8 +383,16 @@ impl Lines {
         let known = self.attempts.entry(id.to_owned()).or_default();
         let is_alone = !integrated && !known.is_launched;
         let begins = is_alone.then(|| {
-            let task = task.clone();
-            Line::AttemptStarted { task, attempt, agent: None, log: None }
+            let (since, place) =
+                (between(known.opened.as_ref(), &event.at), self.places.of(&task, attempt));
+            Line::AttemptStarted {
+                task: task.clone(),
+                attempt,
+                place,
+                agent: None,
+                log: None,
+                since,
+            }
         });
         let check = Line::Checking { task, command, integrated };
         begins.into_iter().chain([check]).collect()
@@ -352,6 +407,8 @@ impl Lines {
                 task,
                 attempt,
                 unverified,
+                proof,
+                changed,
                 to_commit,
                 outside,
                 proofs,
@@ -363,8 +420,13 @@ impl Lines {
                 let passed = Line::Passed {
                     task: task.clone(),
                     attempt: *attempt,
+                    place: self.places.of(task, *attempt),
                     commit: None,
                     unverified: *unverified,
+                    proof: Proof::on_record(*proof, *unverified),
+                    changed_nothing: changed.is_empty()
+                        && *to_commit
+                        && self.attempts.get(id).is_some_and(|known| known.is_launched),
                     outside: outside.clone(),
                     proofs: proofs.clone(),
                     millis: *millis,
@@ -376,13 +438,28 @@ impl Lines {
                 }
                 lines.push(passed);
             }
-            Entry::Failed { task, attempt, reasons, class, fixes, unticked, millis, .. } => {
+            Entry::Failed {
+                task,
+                attempt,
+                reasons,
+                class,
+                fixes,
+                unticked,
+                output,
+                millis,
+                ..
+            } => {
                 if self.attempts.get(id).is_none_or(|known| known.passed.is_none()) {
                     lines.extend(warning(unticked));
                 }
                 lines.push(Line::Failed {
                     task: task.clone(),
                     attempt: *attempt,
+                    place: self.places.of(task, *attempt),
+                    telling: match class {
+                        Some(FailureClass::Verify) => verify::telling(output, reasons),
+                        _ => Vec::new(),
+                    },
                     class: class.as_ref().map_or_else(String::new, ToString::to_string),
                     reasons: reasons.clone(),
                     millis: *millis,
@@ -393,14 +470,22 @@ impl Lines {
             }
             Entry::SetAside { task, attempt, reasons, unticked, .. } => {
                 lines.extend(warning(unticked));
+                let (attempt, place) = (*attempt, self.places.of(task, *attempt));
                 let (task, reasons) = (task.clone(), reasons.clone());
-                lines.push(Line::SetAside { task, attempt: *attempt, reasons });
+                lines.push(Line::SetAside { task, attempt, place, reasons });
             }
             _ => {}
         }
         self.attempts.remove(id);
         lines
     }
+}
+
+/// How long one moment is behind another.
+fn between(from: Option<&Moment>, to: &Moment) -> Duration {
+    let length = from.and_then(Moment::time).zip(to.time());
+    let length = length.map(|(from, to)| Duration::try_from(to.duration_since(from)));
+    length.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Whether what a record tells is told in lines, its own or others'.
@@ -504,6 +589,30 @@ mod tests {
             lines(&[launched(), charged(7), passed(), failed])[2..],
             ["3 failed {\"tokens\":7,\"cost\":0.5}", "3 fix-added \"1.1.1\""]
         );
+    }
+
+    #[test]
+    fn an_attempt_has_its_place_and_the_time_since_it_was_opened() {
+        let mut lines = Lines::default();
+        let mut tell = |second: u8, record: Value| -> Vec<Line> {
+            let at = format!("2026-01-01T00:00:{second:02}Z");
+            let mut event = json!({"at": at, "id": "a", "task": {"id": "1.1", "title": ""}});
+            for (name, value) in record.as_object().unwrap() {
+                event[name] = value.clone();
+            }
+            lines.take(&serde_json::from_value(event).unwrap())
+        };
+        let opened = json!({"event": "opened", "attempt": 1, "block": ""});
+        let failed = json!({"event": "failed", "attempt": 1, "reasons": ["no"], "class": "verify",
+            "output": "one\n====\ntwo\n", "millis": 1});
+        tell(0, opened.clone());
+        tell(1, failed.clone());
+        tell(2, opened);
+        let started = tell(5, launched()).remove(0);
+        let Line::AttemptStarted { attempt, place, since, .. } = started else { panic!() };
+        assert_eq!((attempt, place, since), (1, 2, Duration::from_secs(3)));
+        let Line::Failed { place, telling, .. } = tell(6, failed).remove(0) else { panic!() };
+        assert_eq!((place, telling), (2, vec!["one".to_owned(), "two".to_owned()]));
     }
 
     #[test]

@@ -7,6 +7,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use specum_core::event::Outcome;
+use specum_core::sanitize;
 use specum_core::summary::Summary;
 
 use super::layout::Layout;
@@ -23,14 +25,38 @@ pub(super) struct Live<T, C> {
     colours: bool,
     /// The time since some moment.
     clock: C,
+    /// Whether a key was pressed since it was asked last.
+    key_was_pressed: fn() -> bool,
+    /// Whether the terminal rings at the end of a long run.
+    bell: bool,
+    /// Until when keys are explained.
+    explains_until: Duration,
 }
 
+/// A run of so many milliseconds is long: who began it looks elsewhere by now.
+const LONG_RUN: u64 = 60_000;
+
+/// What calls a person back to the terminal: its bell, and its title.
+fn call(spec: &str, outcome: &Outcome) -> String {
+    format!("\x07\x1b]2;{}\x07", sanitize::one_line(&format!("{spec}: {outcome}")))
+}
+
+/// How long keys are explained to somebody who has pressed one.
+const EXPLANATION: Duration = Duration::from_secs(10);
+
 impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
-    pub(super) fn new(term: T, colours: bool, clock: C) -> Self {
+    pub(super) fn new(term: T, colours: bool, clock: C, key_was_pressed: fn() -> bool) -> Self {
         let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
         let style = ProgressStyle::with_template("{msg}").expect("a template of one field");
         let bar = ProgressBar::with_draw_target(None, target).with_style(style);
-        Live { view: View::default(), bar, term, colours, clock }
+        let (view, explains_until) = (View::default(), Duration::ZERO);
+        let bell = false;
+        Live { view, bar, term, colours, clock, key_was_pressed, bell, explains_until }
+    }
+
+    /// The same, on a terminal that rings at the end of a long run.
+    pub(super) fn with_bell(self, bell: bool) -> Self {
+        Live { bell, ..self }
     }
 
     /// The terminal as it is now: a person may have changed its size.
@@ -49,8 +75,13 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
     }
 
     fn draw(&self) {
+        let (now, layout) = ((self.clock)(), self.layout());
         let rows = usize::from(self.term.height());
-        let lines = self.view.lines((self.clock)(), self.layout(), rows);
+        let explains = now < self.explains_until;
+        let mut lines = self.view.lines(now, layout, rows - usize::from(explains && rows > 1));
+        if explains {
+            lines.extend(self.view.explanation_of_keys(layout));
+        }
         self.bar.set_message(lines.join("\n"));
     }
 }
@@ -58,8 +89,12 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Live<T, C> {
 impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C> {
     fn line(&mut self, _stamp: Stamp<'_>, event: &Line) {
         let lasting = self.view.take(event, (self.clock)(), self.layout());
-        if let Line::RunEnded { .. } = event {
+        if let Line::RunEnded { outcome, millis, .. } = event {
             self.bar.finish_and_clear();
+            if self.bell && *millis >= LONG_RUN {
+                let _ = self.term.write_str(&call(self.view.spec(), outcome));
+                let _ = self.term.flush();
+            }
         }
         if !lasting.is_empty() {
             self.bar.suspend(|| self.write(lasting.iter().map(String::as_str)));
@@ -71,6 +106,9 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
     fn left_out(&mut self, _stamp: Stamp<'_>, _count: u64) {}
 
     fn tick(&mut self) {
+        if (self.key_was_pressed)() {
+            self.explains_until = (self.clock)() + EXPLANATION;
+        }
         self.draw();
     }
 

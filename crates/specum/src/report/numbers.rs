@@ -67,6 +67,12 @@ pub(crate) fn spent(spent: Spent) -> Vec<String> {
     counted.into_iter().chain(spent.cost.map(|cost| format!("{about}{}", dollars(cost)))).collect()
 }
 
+/// How much was changed: `3 files +41 −2`.
+pub(crate) fn changes(files: u64, added: u64, removed: u64) -> String {
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    format!("{files} +{added} −{removed}")
+}
+
 /// The beginning of a commit's id, as git shows it.
 pub(crate) fn commit(id: &str) -> String {
     id.chars().take(7).collect()

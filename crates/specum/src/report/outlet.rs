@@ -18,12 +18,13 @@ use jiff::Timestamp;
 use specum_core::agent::Signs;
 use specum_core::event::Event;
 use specum_core::journal::Entry;
-use specum_core::summary::Summary;
+use specum_core::summary::{Places, Summary};
 use specum_core::tasks::TaskKey;
 use specum_engine::clock;
 use specum_engine::feed::Feed;
 use specum_engine::runner::{Listener, RunError};
 use specum_engine::store::{Store, StoreError};
+use specum_engine::terminal::Quiet;
 
 use super::Reporter;
 use super::lines::{Lines, Stamp};
@@ -50,7 +51,11 @@ const LAST_CHANCE: Duration = Duration::from_secs(5);
 
 /// Shows what a run does. It never fails and never waits: a run goes on although
 /// nobody listens. Dropped, it waits until all is written, as long as somebody reads.
-pub struct Outlet(Arc<Shared>);
+pub struct Outlet {
+    shared: Arc<Shared>,
+    /// Given back when all is written.
+    _quiet: Option<Quiet>,
+}
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -108,32 +113,40 @@ impl Outlet {
             ended: false,
         };
         let feed = Feed::from_now(store).map_err(StoreError::from)?;
+        let places = Places::of_records(&store.read_journal().map_err(StoreError::from)?);
         let shared = Arc::new(Shared {
             queue: Mutex::new(queue),
             changed: Condvar::new(),
             store: store.clone(),
         });
         let (reads, recorded) = (Arc::clone(&shared), Recorded::new(feed));
-        let write = move || Writer { shared: &reads, reporter, recorded }.write();
+        let write =
+            move || Writer { shared: &reads, reporter, recorded }.write(Lines::behind(places));
         thread::Builder::new().spawn(write).map_err(RunError::Thread)?;
-        Ok(Outlet(shared))
+        Ok(Outlet { shared, _quiet: None })
+    }
+
+    /// The same on a terminal that shows no keys until all is written.
+    pub(super) fn on_terminal(mut self, quiet: Quiet) -> Outlet {
+        self._quiet = Some(quiet);
+        self
     }
 
     /// The run has ended, and this is what became of the loop.
     pub fn summary(&self, spec: &str, summary: Summary) {
-        self.0.push(Item::Summary(spec.to_owned(), Box::new(summary)));
+        self.shared.push(Item::Summary(spec.to_owned(), Box::new(summary)));
     }
 
     /// The run has failed, and this line says so to a program.
     pub fn failure(&self, line: String) {
-        self.0.push(Item::Failure(line));
+        self.shared.push(Item::Failure(line));
     }
 }
 
 impl Listener for Outlet {
     fn said(&self, task: TaskKey, signs: Signs) {
-        let mut queue = self.0.lock();
-        let recorded = self.0.store.written();
+        let mut queue = self.shared.lock();
+        let recorded = self.shared.store.written();
         if queue.length >= FULL {
             let (count, _) = queue.left_out.get_or_insert((0, recorded));
             *count += signs.len() as u64;
@@ -143,13 +156,13 @@ impl Listener for Outlet {
         queue.push(Item::Said(task, signs), recorded);
         if was_empty {
             // Otherwise the writer is at work, and a wake-up is a call of the system.
-            self.0.changed.notify_all();
+            self.shared.changed.notify_all();
         }
     }
 
     fn tick(&self) {
-        self.0.lock().tick = true;
-        self.0.changed.notify_all();
+        self.shared.lock().tick = true;
+        self.shared.changed.notify_all();
     }
 
     /// Waits for a reader that is behind, if it moves at all.
@@ -157,20 +170,20 @@ impl Listener for Outlet {
         let is_slow = |queue: &mut Queue| {
             queue.length >= BEHIND && !queue.ended && queue.written.elapsed() < STANDSTILL
         };
-        let _ = self.0.changed.wait_timeout_while(self.0.lock(), STANDSTILL, is_slow);
+        let _ = self.shared.changed.wait_timeout_while(self.shared.lock(), STANDSTILL, is_slow);
     }
 }
 
 impl Drop for Outlet {
     fn drop(&mut self) {
-        let mut queue = self.0.lock();
+        let mut queue = self.shared.lock();
         queue.tell_left_out();
         queue.over = true;
         queue.written = Instant::now();
-        self.0.changed.notify_all();
+        self.shared.changed.notify_all();
         while !queue.ended && queue.written.elapsed() < LAST_CHANCE {
             let left = LAST_CHANCE.saturating_sub(queue.written.elapsed());
-            queue = self.0.changed.wait_timeout(queue, left).expect("no holder panics").0;
+            queue = self.shared.changed.wait_timeout(queue, left).expect("no holder panics").0;
         }
     }
 }
@@ -270,8 +283,7 @@ struct Writer<'s> {
 
 impl Writer<'_> {
     /// Writes what comes until nothing more will.
-    fn write(mut self) {
-        let mut lines = Lines::default();
+    fn write(mut self, mut lines: Lines) {
         loop {
             let waits = |queue: &mut Queue| queue.items.is_empty() && !queue.tick && !queue.over;
             let queue = self.shared.changed.wait_timeout_while(self.shared.lock(), LOOK, waits);

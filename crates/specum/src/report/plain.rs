@@ -12,7 +12,7 @@ use specum_core::tasks::TaskKey;
 
 use super::layout::{Layout, fit};
 use super::lines::{Line, Stamp};
-use super::{Reporter, missing, numbers, sanitize, summary};
+use super::{Reporter, missing, numbers, sanitize, see_log, summary};
 
 /// The longest text of others in a line.
 const LONGEST: usize = 200;
@@ -77,9 +77,9 @@ fn line(event: &Line) -> Option<String> {
             let ids: Vec<String> = tasks.iter().map(id).collect();
             format!("group started: {}", ids.join(", "))
         }
-        Line::AttemptStarted { task, attempt, agent, .. } => {
+        Line::AttemptStarted { task, place, agent, .. } => {
             let who = agent.as_deref().map_or("check only".into(), said);
-            format!("{} started ({who}, attempt {attempt}): {}", id(task), said(&task.title))
+            format!("{} started ({who}, attempt {place}): {}", id(task), said(&task.title))
         }
         Line::Agent { task, sign: Sign::Retrying { why } } => {
             format!("{} waits: {}", id(task), said(why))
@@ -90,11 +90,23 @@ fn line(event: &Line) -> Option<String> {
             let place = if *integrated { " (on top of the others)" } else { "" };
             format!("{} checking{place}: {what}", id(task))
         }
-        Line::Passed { task, attempt, commit, unverified, outside, proofs, millis, usage } => {
-            let mut facts = vec![format!("attempt {attempt}"), numbers::millis(*millis)];
+        Line::Passed {
+            task,
+            place,
+            commit,
+            proof,
+            changed_nothing,
+            outside,
+            proofs,
+            millis,
+            usage,
+            ..
+        } => {
+            let mut facts = vec![format!("attempt {place}"), numbers::millis(*millis)];
             facts.extend(commit.as_deref().map(|id| said(&numbers::commit(id))));
             facts.extend(numbers::used(usage.as_ref()));
-            facts.extend(unverified.then(|| "unverified".into()));
+            facts.extend(proof.note().map(str::to_owned));
+            facts.extend(changed_nothing.then(|| "changed nothing".into()));
             let outside = if outside.is_empty() {
                 String::new()
             } else {
@@ -107,19 +119,21 @@ fn line(event: &Line) -> Option<String> {
             };
             format!("{} passed ({}){outside}{proofs}", id(task), facts.join(", "))
         }
-        Line::Failed { task, attempt, class, reasons, millis, usage } => {
-            let mut facts =
-                vec![format!("attempt {attempt}"), numbers::millis(*millis), said(class)];
+        Line::Failed { task, place, class, reasons, telling, millis, usage, .. } => {
+            let mut facts = vec![format!("attempt {place}"), numbers::millis(*millis), said(class)];
             facts.extend(numbers::used(usage.as_ref()));
-            format!("{} failed ({}): {}", id(task), facts.join(", "), all(reasons))
+            let failed = format!("{} failed ({}): {}", id(task), facts.join(", "), all(reasons));
+            let log = (!telling.is_empty()).then(|| see_log(task));
+            let behind = telling.iter().map(|line| said(line)).chain(log);
+            behind.fold(failed, |text, line| format!("{text}\n{} │ {line}", id(task)))
         }
-        Line::SetAside { task, attempt, reasons } => {
-            format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons))
+        Line::SetAside { task, place, reasons, .. } => {
+            format!("{} set aside (attempt {place}): {}", id(task), all(reasons))
         }
-        Line::Waits { task, attempt, question, kept } => {
+        Line::Waits { task, place, question, kept, .. } => {
             let kept = kept.as_ref().map(|at| format!("; its work is kept: {}", said(at)));
             let kept = kept.unwrap_or_default();
-            format!("{} waits (attempt {attempt}): {}{kept}", id(task), said(question))
+            format!("{} waits (attempt {place}): {}{kept}", id(task), said(question))
         }
         Line::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
         Line::Waiting { agent, why, millis } => {
@@ -157,8 +171,11 @@ fn all(reasons: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use specum_core::agent::Usage;
     use specum_core::event::Outcome;
+    use specum_core::verify::Proof;
 
     use super::*;
 
@@ -186,8 +203,10 @@ mod tests {
             Line::AttemptStarted {
                 task: task(),
                 attempt: 1,
+                place: 1,
                 agent: Some("claude".into()),
                 log: None,
+                since: Duration::ZERO,
             },
             Line::Agent { task: task(), sign: Sign::Text { text: "hm".into() } },
             Line::Agent { task: task(), sign: Sign::Retrying { why: "overloaded".into() } },
@@ -195,21 +214,31 @@ mod tests {
             Line::Failed {
                 task: task(),
                 attempt: 1,
+                place: 1,
                 class: "verify".into(),
                 reasons: vec!["`cargo test` ended\nwith code 101".into(), "no signal".into()],
+                telling: vec!["left: 41".into(), "right: 42".into()],
                 millis: 34_000,
                 usage,
             },
-            Line::SetAside { task: task(), attempt: 2, reasons: vec!["conflict in a.rs".into()] },
+            Line::SetAside {
+                task: task(),
+                attempt: 2,
+                place: 2,
+                reasons: vec!["conflict in a.rs".into()],
+            },
             Line::FixAdded { task: task(), fix: "1.2.1".into() },
             Line::Waiting { agent: "claude".into(), why: "limit".into(), millis: 3_600_000 },
             Line::AgentChanged { from: "claude".into(), to: "codex".into(), why: "limit".into() },
             Line::Warning { text: "the branch has changed".into() },
             Line::Passed {
                 task: task(),
-                attempt: 3,
+                attempt: 1,
+                place: 3,
                 commit: Some("abc1234def".into()),
                 unverified: true,
+                proof: Proof::None,
+                changed_nothing: false,
                 outside: vec!["b.rs".into()],
                 proofs: vec!["tests/b.rs".into()],
                 millis: 12_000,
@@ -229,6 +258,9 @@ mod tests {
         1.2 waits: overloaded
         1.2 checking: cargo test
         1.2 failed (attempt 1, 34 s, verify, 48.2k tokens, $0.31): `cargo test` ended with code 101; no signal
+        1.2 │ left: 41
+        1.2 │ right: 42
+        1.2 │ `specum log 1.2` shows all of it
         1.2 set aside (attempt 2): conflict in a.rs
         1.2 gets a fix task: 1.2.1
         waiting for claude, 1 h: limit
@@ -244,7 +276,14 @@ mod tests {
         let evil = "\x1b[2J\u{202e}x\n\r\u{9b}1m ".repeat(10_000);
         let task = TaskKey { id: evil.clone(), title: evil.clone() };
         let text = told(&[
-            Line::AttemptStarted { task, attempt: 1, agent: Some(evil.clone()), log: None },
+            Line::AttemptStarted {
+                task,
+                attempt: 1,
+                place: 1,
+                agent: Some(evil.clone()),
+                log: None,
+                since: Duration::ZERO,
+            },
             Line::Warning { text: evil },
         ]);
         assert_eq!(text.lines().count(), 2);

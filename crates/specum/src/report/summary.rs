@@ -12,6 +12,7 @@ use std::time::Duration;
 use specum_core::moment::Moment;
 use specum_core::prompt;
 use specum_core::summary::{Attempt, AttemptResult, Standing, Summary, TaskSummary};
+use specum_core::verify::Proof;
 
 use self::table::{Column, Table};
 use super::layout::{Layout, Part, Tone, columns, fit, pad};
@@ -35,21 +36,19 @@ pub(crate) fn render(spec: &str, summary: &Summary, layout: Layout) -> String {
 
 /// How the loop stands, and what a person does next.
 fn headline(spec: &str, summary: &Summary, layout: Layout) -> Vec<String> {
+    let blocked = timeline::way_on(summary.stuck().map(|task| task.id.as_str()));
     let (word, tone, why, next) = match &summary.standing {
-        Standing::NotStarted => ("not started", Tone::Normal, "", "`specum implement` starts it"),
+        Standing::NotStarted => ("not started", Tone::Normal, "", "`specum run` starts it"),
         Standing::UnderWay => ("under way", Tone::Normal, "", ""),
         Standing::Paused { why } => {
             let why = why.as_deref();
             ("paused", Tone::Wary, why.unwrap_or_default(), prompt::way_on(why))
         }
-        Standing::Blocked { why } => {
-            let next = "fix it, then `specum resume` gives the task another round";
-            ("blocked", Tone::Bad, why.as_str(), next)
-        }
+        Standing::Blocked { why } => ("blocked", Tone::Bad, why.as_str(), blocked.as_str()),
         Standing::Stopped { why } => {
             ("stopped", Tone::Wary, why.as_str(), "starting again goes on where it stopped")
         }
-        Standing::Cancelled => ("cancelled", Tone::Wary, "", "`specum implement` begins anew"),
+        Standing::Cancelled => ("cancelled", Tone::Wary, "", "`specum run` begins anew"),
         Standing::Complete => ("complete", Tone::Good, "", ""),
     };
     let Summary { done, total, .. } = summary;
@@ -57,9 +56,13 @@ fn headline(spec: &str, summary: &Summary, layout: Layout) -> Vec<String> {
         Part::new(format!("{}  ", sanitize::one_line(spec)), Tone::Strong),
         Part::new(word, tone),
         Part::new(format!("  {done} of {total} tasks done"), Tone::Normal),
+        Part::new(summary.proofs_in_words(), Tone::Wary),
     ];
     let mut lines = vec![layout.line(&parts)];
     lines.extend(layout.wrapped(2, &sanitize::one_line(why), tone));
+    if let Standing::Blocked { .. } = summary.standing {
+        lines.extend(layout.quoted(&summary.telling()));
+    }
     lines.extend(layout.wrapped(2, next, Tone::Normal));
     lines
 }
@@ -104,14 +107,15 @@ fn table_of(worked: &[&TaskSummary]) -> Table {
     let agents = |task: &TaskSummary| Some(fit(&sanitize::one_line(&task.agents().join(", ")), 20));
     let cost =
         |task: &TaskSummary| numbers::spent(task.spent()).into_iter().find(|t| t.contains('$'));
-    let tokens = |task: &TaskSummary| task.spent().tokens.map(numbers::tokens);
+    let tokens = |task: &TaskSummary| {
+        numbers::spent(task.spent()).into_iter().find(|t| t.contains("tokens"))
+    };
     let commit = |task: &TaskSummary| {
         let id = task.passed()?.commit.as_deref()?;
         Some(sanitize::one_line(&numbers::commit(id)))
     };
-    let unproved = |task: &TaskSummary| {
-        task.passed().filter(|attempt| attempt.unverified).map(|_| "unverified".to_owned())
-    };
+    let changed = |task: &TaskSummary| changes(task.passed()?);
+    let unproved = |task: &TaskSummary| Some(task.passed()?.proof?.note()?.to_owned());
     let tries = |task: &TaskSummary| {
         (task.attempts.len() > 1).then(|| format!("{} attempts", task.attempts.len()))
     };
@@ -125,6 +129,7 @@ fn table_of(worked: &[&TaskSummary]) -> Table {
             Column::new(each(&unproved), Tone::Wary),
             Column::new(each(&tries), Tone::Wary),
             Column::new(each(&commit), Tone::Dim),
+            Column::new(each(&changed), Tone::Dim),
             Column::new(each(&cost), Tone::Dim).right_aligned(),
             Column::new(each(&agents), Tone::Dim),
             Column::new(each(&tokens), Tone::Dim).right_aligned(),
@@ -160,12 +165,14 @@ fn stories(summary: &Summary, layout: Layout) -> Vec<String> {
             &Part::new(sanitize::one_line(&task.title), Tone::Normal),
             &[],
         ));
-        lines.extend(task.attempts.iter().flat_map(|attempt| told_attempt(attempt, layout)));
+        lines.extend(
+            task.attempts.iter().flat_map(|attempt| told_attempt(attempt, Output::Telling, layout)),
+        );
         let kept = summary.kept.iter().filter(|kept| kept.task == task.id);
         for kept in kept {
             let reference = sanitize::one_line(&kept.reference);
             let reference = timeline::kept(&reference, kept.files);
-            let text = format!("what attempt {} left is kept: {reference}", kept.attempt);
+            let text = format!("what attempt {} left is kept: {reference}", kept.place);
             lines.extend(layout.wrapped(4, &text, Tone::Dim));
         }
     }
@@ -179,32 +186,54 @@ fn is_stuck(task: &TaskSummary) -> bool {
     !task.done && task.attempts.iter().any(told)
 }
 
+/// How much an attempt's commit changes, if somebody has looked.
+fn changes(attempt: &Attempt) -> Option<String> {
+    let counts = attempt.changes.filter(|counts| counts.files > 0)?;
+    Some(numbers::changes(counts.files, counts.added, counts.removed))
+}
+
 /// How long something took, if anybody has said.
 fn took(millis: u64) -> Option<String> {
     (millis > 0).then(|| numbers::millis(millis))
 }
 
+/// How much of a check's output stands below an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// None.
+    None,
+    /// The lines that tell why it failed.
+    Telling,
+}
+
 /// An attempt with its verdict, and the reasons below.
-pub(crate) fn told_attempt(attempt: &Attempt, layout: Layout) -> Vec<String> {
+pub(crate) fn told_attempt(attempt: &Attempt, output: Output, layout: Layout) -> Vec<String> {
     let (word, tone) = match attempt.result {
         AttemptResult::Open => ("no verdict yet", Tone::Wary),
-        AttemptResult::Passed if attempt.unverified => ("passed, unverified", Tone::Wary),
-        AttemptResult::Passed => ("passed", Tone::Good),
+        AttemptResult::Passed => match attempt.proof {
+            Some(Proof::None) => ("passed, unverified", Tone::Wary),
+            Some(Proof::Suite) => ("passed, by the suite alone", Tone::Wary),
+            _ => ("passed", Tone::Good),
+        },
         AttemptResult::Failed => ("failed", Tone::Bad),
         AttemptResult::SetAside => ("set aside", Tone::Wary),
         AttemptResult::Waits => ("waits for you", Tone::Wary),
     };
-    let head = [Part::new(format!("  attempt {}  ", attempt.number), Tone::Dim)];
+    let head = [Part::new(format!("  attempt {}  ", attempt.place), Tone::Dim)];
     let mut facts: Vec<Part> =
         took(attempt.millis).into_iter().map(|time| Part::new(time, Tone::Dim)).collect();
     let agents = sanitize::one_line(&attempt.agents.join(", "));
     facts.extend((!agents.is_empty()).then(|| Part::new(agents, Tone::Dim)));
     let commit = attempt.commit.as_deref().map(|id| sanitize::one_line(&numbers::commit(id)));
     facts.extend(commit.map(|id| Part::new(id, Tone::Dim)));
+    facts.extend(changes(attempt).map(|counts| Part::new(counts, Tone::Dim)));
     facts.extend(numbers::spent(attempt.spent).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
     let mut lines = vec![layout.row(&head, &Part::new(word, tone), &facts)];
     for reason in &attempt.reasons {
         lines.extend(layout.wrapped(4, &sanitize::one_line(reason), Tone::Normal));
+    }
+    if output == Output::Telling {
+        lines.extend(layout.quoted(&attempt.telling()));
     }
     for reason in &attempt.sent_back {
         let text = format!("sent back: {}", sanitize::one_line(reason));
@@ -281,6 +310,10 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
     if !summary.unverified.is_empty() {
         let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));
         rows.push(("unverified", text, Tone::Wary));
+    }
+    if !summary.by_suite.is_empty() {
+        let text = format!("{}: checked by the plan's check alone", listed(&summary.by_suite));
+        rows.push(("suite", text, Tone::Wary));
     }
     rows.iter().flat_map(|(label, text, tone)| row(label, text, *tone, layout)).collect()
 }

@@ -6,24 +6,26 @@ use specum_core::event::{Event, Kind, Said};
 use specum_core::journal::Entry;
 use specum_core::moment::Moment;
 use specum_core::plan_record::{Change, PlanEdit};
+use specum_core::summary::Places;
 use specum_core::tasks::TaskKey;
+use specum_core::verify::Proof;
 
 use super::layout::{Layout, Part, Tone, fit};
-use super::{numbers, sanitize};
+use super::{numbers, sanitize, steering};
 
 /// On a narrower page a line has the time of day alone.
 const ROOM_FOR_DATE: usize = 60;
 
 /// The last of these events as a line, in the user's own time; `None` if it says
 /// nothing to a person.
-pub(crate) fn line(events: &[Event], layout: Layout) -> Option<String> {
+pub(crate) fn line(events: &[Event], places: &Places, layout: Layout) -> Option<String> {
     let (event, earlier) = events.split_last()?;
     let (text, tone) = match &event.kind {
         Kind::Said(Said { task, sign }) => (says(task, sign)?, Tone::Dim),
         Kind::Recorded(Entry::Reported { task, .. }) if others_work(earlier, task) => {
             (format!("{} reported, waits for the others", id(task)), Tone::Normal)
         }
-        Kind::Recorded(entry) => told(entry)?,
+        Kind::Recorded(entry) => told(entry, places)?,
         _ => return None,
     };
     let time = Part::new(format!("{}  ", time(&event.at, layout)), Tone::Dim);
@@ -64,14 +66,19 @@ fn says(task: &TaskKey, sign: &Sign) -> Option<String> {
 }
 
 /// What a record tells, in words.
-fn told(entry: &Entry) -> Option<(String, Tone)> {
+fn told(entry: &Entry, places: &Places) -> Option<(String, Tone)> {
+    let place = |task: &TaskKey, attempt: &u64| places.of(task, *attempt);
     let text = match entry {
-        Entry::Passed { task, attempt, unverified, millis, .. } => {
-            let proof = if *unverified { ", unverified" } else { "" };
+        Entry::Passed { task, attempt, unverified, proof, millis, .. } => {
+            let attempt = place(task, attempt);
+            let proof = Proof::on_record(*proof, *unverified).note();
+            let tone = if proof.is_some() { Tone::Wary } else { Tone::Good };
+            let proof = proof.map(|note| format!(", {note}")).unwrap_or_default();
             let text = format!("{} passed (attempt {attempt}{}{proof})", id(task), took(*millis));
-            return Some((text, if *unverified { Tone::Wary } else { Tone::Good }));
+            return Some((text, tone));
         }
         Entry::Failed { task, attempt, reasons, class, millis, .. } => {
+            let attempt = place(task, attempt);
             let class = class
                 .as_ref()
                 .map_or_else(String::new, |class| format!(", {}", said(&class.to_string())));
@@ -82,14 +89,20 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
             ));
         }
         Entry::SetAside { task, attempt, reasons, .. } => {
+            let attempt = place(task, attempt);
             let text = format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons));
             return Some((text, Tone::Wary));
         }
         Entry::Completed { tasks, .. } => {
-            return Some((format!("complete: all {tasks} tasks are done"), Tone::Good));
+            let all = match tasks {
+                1 => "the only task is done".to_owned(),
+                _ => format!("all {tasks} tasks are done"),
+            };
+            return Some((format!("complete: {all}"), Tone::Good));
         }
         Entry::Started { tasks, open, .. } => format!("loop started: {open} of {tasks} tasks open"),
         Entry::Opened { task, attempt, .. } => {
+            let attempt = place(task, attempt);
             format!("{} begun (attempt {attempt}): {}", id(task), said(&task.title))
         }
         Entry::Delegated { task, .. } => format!("{} given to a sub-agent", id(task)),
@@ -108,6 +121,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::Ticked { task } => format!("{} ticked by you, not checked", id(task)),
         Entry::Accepted { task } => format!("{} the change to its block is accepted", id(task)),
         Entry::Waits { task, attempt, reasons, .. } => {
+            let attempt = place(task, attempt);
             let text = format!("{} waits (attempt {attempt}): {}", id(task), all(reasons));
             return Some((text, Tone::Wary));
         }
@@ -121,7 +135,7 @@ fn told(entry: &Entry) -> Option<(String, Tone)> {
         Entry::Released { session } => format!("session {} has ended", said(session)),
         Entry::Cancelled => "cancelled".into(),
         Entry::Done | Entry::Unknown => return None,
-        other => told_of_run(other)?,
+        other => steering::told(other).or_else(|| told_of_run(other, places))?,
     };
     Some((text, Tone::Normal))
 }
@@ -151,7 +165,7 @@ fn plan_change(edits: &[PlanEdit]) -> Option<String> {
 }
 
 /// What only a run records.
-fn told_of_run(entry: &Entry) -> Option<String> {
+fn told_of_run(entry: &Entry, places: &Places) -> Option<String> {
     Some(match entry {
         Entry::RunStarted { agents, .. } => {
             let agents: Vec<String> = agents.iter().map(|name| said(name)).collect();
@@ -182,9 +196,11 @@ fn told_of_run(entry: &Entry) -> Option<String> {
         Entry::BatchEnded => "what was left of the group is ticked or gone".to_owned(),
         Entry::Ready { task, .. } => format!("{} ready to be put on top of the others", id(task)),
         Entry::Integrating { task, paths, .. } => {
-            format!("{} is put on top of the others: {} files", id(task), paths.len())
+            let files = if paths.len() == 1 { "file" } else { "files" };
+            format!("{} is put on top of the others: {} {files}", id(task), paths.len())
         }
         Entry::Kept { task, attempt, reference, files } => {
+            let attempt = places.of(task, *attempt);
             let reference = kept(&said(reference), *files);
             format!("{} what attempt {attempt} left is kept: {reference}", id(task))
         }
@@ -200,6 +216,14 @@ fn told_of_run(entry: &Entry) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What a person does about a loop that is blocked.
+pub(crate) fn way_on(stuck: Option<&str>) -> String {
+    let look =
+        stuck.map(|id| format!("`specum log {}` shows what happened; ", sanitize::one_line(id)));
+    let look = look.unwrap_or_default();
+    format!("{look}fix it, then `specum resume` gives the task another round")
 }
 
 /// What a task is called that may be gone from the plan.

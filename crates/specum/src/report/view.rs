@@ -10,8 +10,7 @@ use specum_core::tasks::TaskKey;
 
 use super::layout::{Layout, Part, Tone, columns, fit};
 use super::lines::Line;
-use super::numbers;
-use super::sanitize;
+use super::{numbers, sanitize, see_log};
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// How long a picture of the spinner stands.
@@ -34,12 +33,15 @@ fn roughly(left: Duration) -> String {
 /// What the live view shows.
 #[derive(Debug, Default)]
 pub(super) struct View {
+    spec: String,
     began: Duration,
     done: usize,
     total: usize,
     /// How many tasks have passed in this run.
     passed: usize,
+    /// In the plan's order.
     running: Vec<Running>,
+    order: Order,
     waiting: Option<Waiting>,
     /// How long the run has waited; no part of the estimate.
     waited: Duration,
@@ -63,6 +65,41 @@ struct Running {
     doing: Option<(String, Tone)>,
 }
 
+/// In which order tasks stand in the plan, as far as that is known.
+#[derive(Debug, Default)]
+struct Order(Vec<String>);
+
+impl Order {
+    /// Takes in the tasks of a group, which the plan has in this order.
+    fn follow(&mut self, group: &[TaskKey]) {
+        self.0 = group.iter().map(|task| task.id.clone()).collect();
+    }
+
+    /// Whether one task stands behind another: as the group has them, else by their
+    /// ids, with numbers as numbers.
+    fn puts(&self, one: &str, behind: &str) -> bool {
+        let place = |id: &str| self.0.iter().position(|known| known == id);
+        match (place(one), place(behind)) {
+            (Some(one), Some(other)) => one > other,
+            _ => pieces(one) > pieces(behind),
+        }
+    }
+}
+
+/// An id in pieces that can be compared: its numbers, and what stands between them.
+fn pieces(id: &str) -> Vec<(u64, &str)> {
+    let mut pieces = Vec::new();
+    let mut rest = id;
+    while let Some(first) = rest.chars().next() {
+        let is_digit = first.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != is_digit).unwrap_or(rest.len());
+        let (piece, behind) = rest.split_at(end);
+        pieces.push(piece.parse().map_or((0, piece), |number| (number, "")));
+        rest = behind;
+    }
+    pieces
+}
+
 /// A wait for an agent.
 #[derive(Debug)]
 struct Waiting {
@@ -76,13 +113,18 @@ impl View {
     /// Takes a line in, and gives the lines of the screen that are to stay.
     pub(super) fn take(&mut self, event: &Line, now: Duration, layout: Layout) -> Vec<String> {
         match event {
-            Line::RunStarted { total, done, .. } => {
+            Line::RunStarted { spec, total, done, .. } => {
+                self.spec.clone_from(spec);
                 (self.total, self.done, self.began) = (*total, *done, now);
             }
-            Line::AttemptStarted { task, agent, .. } => {
+            Line::AttemptStarted { task, agent, since, .. } => {
                 self.stop_waiting(now);
                 self.remove(task);
-                self.running.push(Running::new(task, agent.as_deref(), now));
+                let began = now.saturating_sub(*since);
+                let running = Running::new(task, agent.as_deref(), began);
+                let behind = |other: &Running| self.order.puts(&other.key, &running.key);
+                let place = self.running.iter().position(behind);
+                self.running.insert(place.unwrap_or(self.running.len()), running);
             }
             Line::Agent { task, sign } => {
                 if let Some(running) = self.find(task) {
@@ -118,7 +160,8 @@ impl View {
                 });
             }
             Line::AgentChanged { .. } => self.stop_waiting(now),
-            Line::GroupStarted { .. } | Line::Warning { .. } | Line::RunEnded { .. } => {}
+            Line::GroupStarted { tasks } => self.order.follow(tasks),
+            Line::Warning { .. } | Line::RunEnded { .. } => {}
         }
         lasting(event, layout)
     }
@@ -138,6 +181,19 @@ impl View {
         lines.extend(self.waiting.as_ref().map(|waiting| waiting.line(now, layout)));
         lines.push(self.overall(now, layout));
         lines
+    }
+
+    /// The name of what is worked.
+    pub(super) fn spec(&self) -> &str {
+        &self.spec
+    }
+
+    /// What somebody can do who has pressed a key, while there is something to be done.
+    pub(super) fn explanation_of_keys(&self, layout: Layout) -> Option<String> {
+        let task = self.running.first();
+        let follows = task.map(|task| format!(" · `specum log {} -f` follows", task.id));
+        let text = format!("Ctrl-C stops · `specum pause` waits{}", follows.unwrap_or_default());
+        (self.total > 0).then(|| layout.line(&[Part::new(text, Tone::Wary)]))
     }
 
     /// `12/40 ━━━━────  1:02:03  about 2 h left  1.2M tok  $3.20`
@@ -233,6 +289,9 @@ impl Running {
         facts.extend(usage_facts(self.usage));
         let does = match &self.doing {
             Some((doing, tone)) => Part::new(doing.clone(), *tone),
+            None if self.words.is_empty() && self.agent.is_some() => {
+                Part::new("starting", Tone::Dim)
+            }
             None => Part::new(self.words.clone(), Tone::Dim),
         };
         if layout.width < ROOM_FOR_BOTH {
@@ -285,29 +344,31 @@ fn lasting(event: &Line, layout: Layout) -> Vec<String> {
             facts.extend((*jobs > 1).then(|| Part::new(format!("{jobs} at once"), Tone::Dim)));
             vec![layout.row(&[], &Part::new(sanitize::one_line(spec), Tone::Strong), &facts)]
         }
-        Line::Passed { task, attempt, commit, unverified, millis, usage, .. } => {
+        Line::Passed { task, place, commit, proof, changed_nothing, millis, usage, .. } => {
             let mut facts = Vec::new();
-            facts.extend(unverified.then(|| Part::new("unverified", Tone::Wary)));
-            facts
-                .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
+            facts.extend(proof.note().map(|note| Part::new(note, Tone::Wary)));
+            facts.extend(changed_nothing.then(|| Part::new("changed nothing", Tone::Wary)));
+            facts.extend((*place > 1).then(|| Part::new(format!("attempt {place}"), Tone::Dim)));
             facts.push(Part::new(numbers::millis(*millis), Tone::Dim));
             let commit = commit.as_deref().map(|id| sanitize::one_line(&numbers::commit(id)));
             facts.extend(commit.map(|id| Part::new(id, Tone::Dim)));
             facts.extend(usage.map(usage_facts).unwrap_or_default());
             vec![title_row(layout, ("✓", Tone::Good), task, &facts)]
         }
-        Line::Failed { task, attempt, reasons, millis, usage, .. } => {
-            let mut facts = vec![Part::new(format!("attempt {attempt}"), Tone::Dim)];
+        Line::Failed { task, place, reasons, telling, millis, usage, .. } => {
+            let mut facts = vec![Part::new(format!("attempt {place}"), Tone::Dim)];
             facts.push(Part::new(numbers::millis(*millis), Tone::Dim));
             facts.extend(usage.map(usage_facts).unwrap_or_default());
             let row = title_row(layout, ("✗", Tone::Bad), task, &facts);
-            [row].into_iter().chain(reason_lines(layout, reasons)).collect()
+            let log = (!telling.is_empty()).then(|| see_log(task));
+            let log = log.into_iter().flat_map(|text| layout.wrapped(4, &text, Tone::Dim));
+            let behind = layout.quoted(telling).into_iter().chain(log);
+            [row].into_iter().chain(reason_lines(layout, reasons)).chain(behind).collect()
         }
-        Line::SetAside { task, attempt, reasons } => {
+        Line::SetAside { task, place, reasons, .. } => {
             let mut facts = vec![Part::new("set aside", Tone::Wary)];
             facts.push(Part::new("runs again alone", Tone::Dim));
-            facts
-                .extend((*attempt > 1).then(|| Part::new(format!("attempt {attempt}"), Tone::Dim)));
+            facts.extend((*place > 1).then(|| Part::new(format!("attempt {place}"), Tone::Dim)));
             let row = title_row(layout, ("↻", Tone::Wary), task, &facts);
             [row].into_iter().chain(reason_lines(layout, reasons)).collect()
         }

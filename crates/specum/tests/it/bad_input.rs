@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use crate::world::{STATE, TASKS, World, fifo};
+use crate::world::{JOURNAL, STATE, TASKS, World, fifo};
 #[cfg(target_os = "linux")]
 use crate::world::{Watch, WatchFlags};
 
@@ -117,6 +117,26 @@ fn a_state_of_a_newer_version_is_read_but_never_overwritten() {
         assert!(call.stderr.contains("has format 2, this version writes up to 1"), "{verb}");
         assert_eq!(world.read(STATE), newer, "{verb}");
     }
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_named_with_its_format_and_never_written() {
+    let world = World::with_tasks(TWO);
+    world.specum(&["implement"]).exits(0);
+    let journal = world.read(JOURNAL) + "{\"v\":3,\"seq\":99,\"at\":\"later\",\"event\":\"new\"}\n";
+    world.write(JOURNAL, &journal);
+    let (state, plan) = (world.read(STATE), world.read(TASKS));
+    for args in
+        [&["implement"][..], &["next"], &["pause"], &["cancel"], &["run", "--agent", "script"]]
+    {
+        let call = world.specum(args);
+        assert_eq!(call.code, Some(4), "{args:?}: {}", call.stderr);
+        let refusal =
+            ".ralph-journal.jsonl has format 3, this version writes up to 2: update specum";
+        assert!(call.stderr.contains(refusal), "{args:?}: {}", call.stderr);
+        assert_eq!(world.read(JOURNAL), journal, "{args:?}");
+    }
+    assert_eq!((world.read(STATE), world.read(TASKS)), (state, plan));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Command;
 use serde_json::{Value, json};
@@ -14,10 +15,11 @@ use specum::report::lines::{Line, Stamp};
 use specum_core::agent::{Sign, Usage};
 use specum_core::event::{Outcome, RunId};
 use specum_core::plan;
+use specum_core::settings::{self, Place, Settings};
 use specum_core::state::State;
 use specum_core::summary::Summary;
 use specum_core::tasks::{self, Mode, Program, TaskFile, TaskKey};
-use specum_core::verify::FailureClass;
+use specum_core::verify::{FailureClass, Proof};
 
 use crate::json;
 use crate::world::{World, repository};
@@ -35,7 +37,7 @@ fn is_up_to_date(name: &str, generated: &str) {
 }
 
 /// The fenced blocks of a document: info string and content.
-fn fenced(text: &str) -> Vec<(String, String)> {
+pub(crate) fn fenced(text: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -141,9 +143,9 @@ fn the_example_of_a_stop_is_what_the_hook_answers() {
 fn the_example_of_the_settings_has_no_mistake_and_every_key() {
     let page = document("docs/settings.md");
     let (_, example) = fenced(&page).into_iter().find(|(info, _)| info == "yaml").unwrap();
-    let (_, problems) = specum_core::settings::parse(example.as_bytes());
-    assert_eq!(problems, []);
-    for key in specum_core::settings::KEYS {
+    let mut settings = Settings::default();
+    assert_eq!(settings::read(Place::Team, example.as_bytes(), &mut settings), []);
+    for key in settings::KEYS {
         assert!(
             example.contains(&format!("{key}:")) && page.contains(&format!("| `{key}` |")),
             "{key}"
@@ -247,8 +249,9 @@ Written by `cargo xtask docs` from the types of the answers.
 With `--json` a command prints one JSON document on standard output; `specum run` and
 `specum log` print one object a line ([run-events.md](run-events.md)). `specum schema
 <command>` prints the JSON schema of the answer. Names are the same everywhere: a spec is
-`name`, a task is `task`, or `id` in a list of tasks. A field without a value is null; new
-fields may be added.
+`spec`, a task is `task`, or `id` in a list of tasks, `tasks` is such a list, `total` and
+`done` count tasks, and `severity` says how bad a finding is. A field without a value is
+null; new fields may be added.
 
 A failure is JSON too: an object `error` on standard output, as the last line of a command
 that prints lines. The same message is on standard error, and `exit` is the exit code. A
@@ -264,10 +267,7 @@ fn the_page_of_json_answers_is_what_the_schemas_say() {
     for answer in json::answers() {
         let schema = json::schema_of(&world, &answer);
         page.push_str(&format!("\n## {answer}\n\n"));
-        match schema["items"].is_object() {
-            true => page.push_str(&format!("An {}.\n", type_in_words(&schema))),
-            false => page.push_str(schema_in_words(&schema).trim_start()),
-        }
+        page.push_str(schema_in_words(&schema).trim_start());
         for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
             let before = types.insert(name.clone(), part.clone());
             assert!(before.is_none_or(|before| before == *part), "{name} is two types");
@@ -299,10 +299,12 @@ fn every_event() -> Vec<Line> {
         Line::AttemptStarted {
             task: task(),
             attempt: 1,
+            place: 1,
             agent: Some("claude".into()),
             log: Some(
                 "/home/me/.local/state/specum/logs/calculator-1f2e3d4c5b6a7980/1.2-1.log".into(),
             ),
+            since: Duration::ZERO,
         },
         agent(Sign::Text { text: "I look at the grammar first.".into() }),
         agent(Sign::Tool { name: "Bash cargo test".into() }),
@@ -317,8 +319,11 @@ fn every_event() -> Vec<Line> {
         Line::Passed {
             task: task(),
             attempt: 2,
+            place: 2,
             commit: Some("8c1f0d2b7a9e4c55d0e3b1a2f4c6d8e0a1b2c3d4".into()),
             unverified: false,
+            proof: Proof::Check,
+            changed_nothing: false,
             outside: vec!["Cargo.lock".into()],
             proofs: vec!["tests/parser.rs".into()],
             millis: 95_000,
@@ -327,19 +332,23 @@ fn every_event() -> Vec<Line> {
         Line::Failed {
             task: task(),
             attempt: 1,
+            place: 1,
             class: "verify".into(),
             reasons: vec!["`cargo test -p parser` ended with code 101".into()],
+            telling: vec!["left: 41".into(), "right: 42".into()],
             millis: 34_000,
             usage,
         },
         Line::SetAside {
             task: task(),
             attempt: 1,
+            place: 1,
             reasons: vec!["Cargo.toml was changed by 1.3 too".into()],
         },
         Line::Waits {
             task: task(),
             attempt: 1,
+            place: 1,
             question: "the check of 1.2 was changed while 1.1 was being worked on: `a` → `b`; \
                        `specum accept 1.2` takes the new one"
                 .into(),
@@ -398,7 +407,7 @@ fn every_outcome() -> [Outcome; 12] {
     let why = || "x".to_owned();
     [
         Outcome::Complete,
-        Outcome::ChosenDone,
+        Outcome::ChosenDone { skipped: 0 },
         Outcome::Paused,
         Outcome::Waits { why: why() },
         Outcome::Cancelled,
@@ -534,7 +543,7 @@ fn figures(name: &str) -> Vec<Vec<String>> {
 fn the_figures_of_the_readme_are_those_of_the_table() {
     let table = figures("docs/proof/figures.md");
     let readme = figures("README.md");
-    assert!(readme.len() > 5 && table.len() > readme.len());
+    assert_eq!(readme.len(), 4, "a heading, and the three figures that matter");
     for row in readme {
         assert!(table.contains(&row), "not in docs/proof/figures.md: {row:?}");
     }

@@ -60,7 +60,7 @@ fn without_a_plan_the_first_steps_are_told_with_an_example_that_has_no_mistake()
 
       specum demo                   watch a small plan being worked, without agent or account
       git init                      without a repository nothing is committed
-      write specs/<name>/tasks.md   your plan, a list of checkboxes
+      write specs/<name>/tasks.md   your plan: `specum help format` shows how
       specum check <name>           finds mistakes in it
 
     Such as:
@@ -103,11 +103,15 @@ fn a_spec_to_switch_to_is_named() {
     world.git_init();
     world.write("specs/greeting/tasks.md", PLAN);
     world.write("specs/later/notes.md", "");
+    let meant = advice(&world, &["git"]);
+    assert!(meant.starts_with("The spec is greeting, 0 of 1 tasks are done"), "{meant}");
+    world.write("specs/other/tasks.md", PLAN);
     insta::assert_snapshot!(advice(&world, &["git"]), @r"
-    No spec is active. There are 2 specs.
+    No spec is active. There are 3 specs.
 
       specum switch greeting   makes it active; it has open tasks
       specum switch later      makes it active; it has no tasks.md yet
+      specum switch other      makes it active; it has open tasks
     ");
 }
 

@@ -141,11 +141,11 @@ fn the_validator_finds_what_does_not_fit() {
     let world = World::empty();
     let schema = schema_of(&world, "switch");
     let faults_of = |value: Value| faults(&schema, &schema, &value, "");
-    assert_eq!(faults_of(json!({"name": "a", "path": "b"})), [""; 0]);
+    assert_eq!(faults_of(json!({"spec": "a", "path": "b"})), [""; 0]);
     for wrong in [
-        json!({"name": "a"}),
-        json!({"name": "a", "path": null}),
-        json!({"name": "a", "path": "b", "more": 1}),
+        json!({"spec": "a"}),
+        json!({"spec": "a", "path": null}),
+        json!({"spec": "a", "path": "b", "more": 1}),
         json!([]),
     ] {
         assert_ne!(faults_of(wrong.clone()), [""; 0], "{wrong}");
@@ -162,10 +162,35 @@ fn the_validator_finds_what_does_not_fit() {
     }
 }
 
+#[test]
+fn one_thing_has_one_name_in_every_answer() {
+    let world = World::empty();
+    for answer in answers() {
+        let schema = schema_of(&world, &answer);
+        let parts = schema["$defs"].as_object().into_iter().flatten().map(|(_, part)| part);
+        for part in parts.chain([&schema]) {
+            let fields = part["properties"].as_object().cloned().unwrap_or_default();
+            for (name, instead) in [("name", "spec"), ("grade", "severity")] {
+                assert!(!fields.contains_key(name), "{answer}: {name}, not {instead}");
+            }
+            let is_list = fields.get("tasks").is_none_or(|tasks| tasks["type"] == "array");
+            assert!(is_list, "{answer}: tasks is a list, and total a number");
+        }
+    }
+}
+
 const PLAN: &str = "\
 - [ ] 1.1 First\n  - **Verify**: `test -e a`\n\
 - [ ] 1.2 [P] Second\n- [ ] 1.3 [P] Third\n\
 - [ ] 1.4 [VERIFY] All of it\n  - **Verify**: `true`\n";
+
+/// Requirements of which something is stale and something is in no task.
+const REQUIRED: &str = "\
+## Functional Requirements
+| ID | Requirement | Acceptance Criteria |
+|----|-------------|---------------------|
+| FR-1 | It is there | AC-1.1 |
+";
 
 #[test]
 fn what_the_verbs_of_a_loop_print_fits_their_schemas() {
@@ -174,7 +199,10 @@ fn what_the_verbs_of_a_loop_print_fits_their_schemas() {
     answered(&world, "list", &["list"], "", 0);
     answered(&world, "switch", &["switch", "test-spec"], "", 0);
     answered(&world, "status", &["status"], "", 0);
-    answered(&world, "check", &["check"], "", 0);
+    answered(&world, "check", &["check", "--red"], "", 0);
+    world.write("specs/test-spec/requirements.md", REQUIRED);
+    answered(&world, "trace", &["trace", "--rebuild"], "", 0);
+    answered(&world, "index", &["index"], "", 0);
     let plan = ["run", "--dry-run", "--agent-command", "true"];
     answered(&world, "dry-run", &plan, "", 0);
     answered(&world, "implement", &["implement"], "", 0);
@@ -194,6 +222,7 @@ fn what_the_verbs_of_a_loop_print_fits_their_schemas() {
     world.write("a", "");
     let passed = answered(&world, "finish", &["finish", "1.1"], "TASK_COMPLETE", 0);
     assert!(passed["commit"].is_string());
+    answered(&world, "diff", &["diff", "1.1"], "", 0);
     due("parallel", 0);
     for id in ["1.2", "1.3"] {
         answered(&world, "finish", &["finish", id], "TASK_COMPLETE", 0);
@@ -220,6 +249,14 @@ fn has_envelope(world: &World, answer: &str, line: &str) {
 #[test]
 fn what_a_persons_verbs_print_fits_their_schemas() {
     let world = World::started("- [ ] 1.1 a\n  - **Verify**: `false`\n- [ ] 1.2 b\n");
+    answered_to_person(&world, "note", &["note", "1.1", "look"]);
+    answered_to_person(&world, "note", &["note", "--all", "--withdraw"]);
+    assert_eq!(answered_to_person(&world, "skip", &["skip", "1.2"])["ended"], false);
+    answered_to_person(&world, "unskip", &["unskip", "1.2"]);
+    assert_eq!(answered_to_person(&world, "retry", &["retry", "1.1"])["reopened"], false);
+    let after = answered_to_person(&world, "pause", &["pause", "--after", "task"]);
+    assert_eq!(after["state"], "pause-asked");
+    answered_to_person(&world, "resume", &["resume"]);
     answered_to_person(&world, "tick", &["tick", "1.2"]);
     assert_eq!(answered_to_person(&world, "tick", &["tick", "1.2"])["already"], true);
     world.write(TASKS, world.read(TASKS).replace("`false`", "`true`"));

@@ -28,6 +28,9 @@ mod neighbours;
 /// Another plugin as the driver.
 mod ralph_loop;
 
+/// What an agent is told about where its task stands.
+mod briefs;
+
 /// The store, killed at every step and shared by many.
 mod transaction;
 
@@ -36,6 +39,9 @@ mod figures;
 
 /// What the documents say is what the program does.
 mod docs;
+
+/// What a person reads: the format of a plan, the demo, and commands in the documents.
+mod words;
 
 /// What programs read: every answer fits its schema.
 mod json;
@@ -49,8 +55,17 @@ mod first_minute;
 /// Plans of other tools.
 mod other_tools;
 
+/// The documents around a plan.
+mod documents;
+
+/// The checks of a whole plan, and checks that cannot be run.
+mod plan_checks;
+
 /// What is packaged, installed and generated.
 mod packaging;
+
+/// What a release has next to its archives.
+mod distribution;
 
 /// What may come in as a dependency.
 mod dependencies;
@@ -86,3 +101,6 @@ mod run_limits;
 
 // The kernel in a simulated world.
 mod simulation;
+
+/// In a person's shell.
+mod shell;

@@ -60,6 +60,12 @@ fn the_folders_of_other_tools_are_found_and_openspecs_archive_is_none() {
         assert!(list.exits(0).stdout.contains(folder), "{folder}: {}", list.stdout);
     }
     assert!(!list.stdout.contains("archive"), "{}", list.stdout);
+    let doctor = world.specum(&["doctor"]).stdout;
+    for said in
+        [".kiro/specs of Kiro, cc-sdd", "openspec/changes of OpenSpec", ".agent-os/specs of"]
+    {
+        assert!(doctor.contains(said), "{said}: {doctor}");
+    }
 }
 
 #[test]
@@ -72,9 +78,22 @@ fn a_plan_is_worked_by_the_path_of_its_file_or_its_folder() {
     }
     assert_eq!(world.read("docs/one/tasks.md"), "- [x] T001 a\n");
     assert_eq!(world.read("docs/two/tasks.md"), "- [x] T001 a\n");
-    world.write("tasks.md", task);
-    let call = run(&world, &["tasks.md"]);
-    assert!(call.stderr.contains("a folder of its own"), "{}", call.stderr);
+    for verb in [&["status"][..], &["log", "--spec"], &["check"], &["pause"]] {
+        let call = world.specum(&[verb, &["docs/one"]].concat());
+        assert!(!call.stderr.contains("no spec"), "{verb:?}: {}", call.stderr);
+    }
+    let status = world.specum(&["status", "docs/two/tasks.md", "--json"]).exits(0).json();
+    assert_eq!(status["done"], 1);
+    for (path, moved) in [
+        ("tasks.md", "mkdir -p specs/plan && mv tasks.md specs/plan/tasks.md"),
+        ("docs/PLAN.md", "mkdir -p specs/plan && mv docs/PLAN.md specs/plan/tasks.md"),
+        ("docs/my app.md", "mv 'docs/my app.md' specs/plan/tasks.md"),
+    ] {
+        world.write(path, task);
+        let call = run(&world, &[path]);
+        assert!(call.exits(3).stderr.contains(moved), "{}", call.stderr);
+        assert!(call.stderr.contains("a folder of its own"), "{}", call.stderr);
+    }
 }
 
 #[test]

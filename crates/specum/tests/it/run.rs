@@ -19,11 +19,17 @@ mod follow;
 /// What keeps git from working, and what git is told.
 mod ground;
 
+/// Tasks that a person finishes by hand.
+mod by_hand;
+
 /// Worktrees, and their way into the tree.
 mod groups;
 
 /// Beside a person who works in their tree.
 mod isolate;
+
+/// What a person types into the live view.
+mod keys;
 
 /// Files that somebody deletes.
 mod lost_files;
@@ -33,6 +39,9 @@ mod no_room;
 
 /// Who else wants the spec.
 mod owner;
+
+/// Pointers to submodules that others have staged.
+mod pointers;
 
 /// Everything killed at once.
 mod power;
@@ -58,6 +67,15 @@ mod shapes;
 
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;
+
+/// Runs that wait for a person instead of ending.
+mod stay;
+
+/// What a person says to the work while it goes on.
+mod steer;
+
+/// What a person has taken out again.
+mod undo;
 
 /// With a person's terminal in reach.
 mod terminals;

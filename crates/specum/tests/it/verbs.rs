@@ -15,6 +15,12 @@ mod checks;
 /// `log`, and what `status` tells of the past.
 mod log;
 
+/// `diff`, and how much a task has changed.
+mod diff;
+
+/// The tasks in `status`.
+mod tasks;
+
 /// `cancel`, and what it leaves.
 mod cancel;
 
@@ -48,16 +54,17 @@ fn list_shows_every_spec_with_its_progress_and_marks_the_active_one() {
     call.exits(0);
     assert_eq!(
         call.stdout,
-        "  bare       0/0  -             ./specs/bare\n\
-         * test-spec  1/2  execution     ./specs/test-spec\n"
+        "  SPEC       DONE  LOOP         PATH\n  \
+         bare       0/0   not running  ./specs/bare\n\
+         * test-spec  1/2   execution    ./specs/test-spec\n"
     );
-    let bare = json!({"name": "bare", "path": "./specs/bare", "active": false, "phase": null,
+    let bare = json!({"spec": "bare", "path": "./specs/bare", "active": false, "phase": null,
         "done": 0, "total": 0});
-    let active = json!({"name": "test-spec", "path": "./specs/test-spec", "active": true,
+    let active = json!({"spec": "test-spec", "path": "./specs/test-spec", "active": true,
         "phase": "execution", "done": 1, "total": 2});
-    assert_eq!(world.specum(&["list", "--json"]).json(), json!([bare, active]));
+    assert_eq!(world.specum(&["list", "--json"]).json(), json!({"specs": [bare, active]}));
     world.raw_state("{");
-    assert_eq!(world.specum(&["list", "--json"]).json()[1]["phase"], "corrupt");
+    assert_eq!(world.specum(&["list", "--json"]).json()["specs"][1]["phase"], "corrupt");
 }
 
 #[test]
@@ -65,7 +72,7 @@ fn list_works_although_the_marker_does_not() {
     let world = World::with_tasks(TWO);
     world.write("specs/.current-spec", "/etc\n");
     let call = world.specum(&["list"]);
-    assert!(call.exits(0).stdout.starts_with("  test-spec  1/2"), "{}", call.stdout);
+    assert!(call.exits(0).stdout.contains("\n  test-spec  1/2"), "{}", call.stdout);
     assert!(call.stderr.starts_with("warning: ./specs/.current-spec is refused"));
 }
 
@@ -73,7 +80,7 @@ fn list_works_although_the_marker_does_not() {
 fn list_of_nothing_says_what_to_do() {
     let world = World::empty();
     assert!(world.specum(&["list"]).exits(0).stdout.starts_with("no specs yet: write specs/"));
-    assert_eq!(world.specum(&["list", "--json"]).json(), json!([]));
+    assert_eq!(world.specum(&["list", "--json"]).json(), json!({"specs": []}));
 }
 
 #[test]
@@ -95,9 +102,9 @@ fn switch_writes_the_marker_and_status_follows() {
     let call = world.specum(&["switch", "other"]);
     assert_eq!(call.exits(0).stdout, "active spec: other (./specs/other)\n");
     assert_eq!(world.read("specs/.current-spec"), "other\n");
-    assert_eq!(world.specum(&["status", "--json"]).json()["name"], "other");
+    assert_eq!(world.specum(&["status", "--json"]).json()["spec"], "other");
     let call = world.specum(&["switch", "./specs/test-spec", "--json"]);
-    assert_eq!(call.json(), json!({"name": "test-spec", "path": "./specs/test-spec"}));
+    assert_eq!(call.json(), json!({"spec": "test-spec", "path": "./specs/test-spec"}));
     assert_eq!(world.read("specs/.current-spec"), "test-spec\n");
 }
 
@@ -242,14 +249,15 @@ fn status_says_where_the_loop_stands() {
          [###############...............] 1/2\n\
          phase      execution\n\
          held by    nobody\n\
-         attempts   1 of 5 for this task, iteration 1 of 100\n\
-         next       1.2 Second (tasks.md:2)\n"
+         attempt    1 of 5 for this task, iteration 1 of 100\n\
+         next       1.2 Second (tasks.md:2)\n\n✓ 1.1 First\n· 1.2 Second\n"
     );
     let status = world.specum(&["status", "--json"]).json();
     assert_eq!(status["next"], "1.2");
     assert_eq!(
         status["tasks"][1],
-        json!({"id": "1.2", "title": "Second", "done": false, "line": 2})
+        json!({"id": "1.2", "title": "Second", "done": false, "line": 2, "state": "open",
+            "attempts": 0, "why": null, "telling": [], "work": null, "commit": null})
     );
     assert_eq!((&status["paused"], &status["blocked"]), (&json!(false), &Value::Null));
     world.stop().reason();
@@ -260,11 +268,11 @@ fn status_says_where_the_loop_stands() {
 fn status_without_a_loop_says_how_to_start_one() {
     let world = World::with_tasks(TWO);
     std::fs::remove_file(world.path("specs/test-spec/.ralph-state.json")).unwrap();
-    assert!(world.specum(&["status"]).exits(0).stdout.contains("start it with `specum implement`"));
+    assert!(world.specum(&["status"]).exits(0).stdout.contains("`specum run` starts it"));
     assert_eq!(world.specum(&["status", "--json"]).json()["phase"], Value::Null);
     let done = TWO.replace("[ ]", "[x]");
     world.write("specs/test-spec/tasks.md", done);
-    assert!(world.specum(&["status"]).exits(0).stdout.contains("finished: every box is ticked"));
+    assert!(world.specum(&["status"]).exits(0).stdout.contains("finished: every task is done"));
     world.write("specs/test-spec/tasks.md", TWO);
     for args in [&["next"][..], &["pause"], &["resume"], &["finish", "1.2"], &["fail", "1.2"]] {
         let call = world.specum(args);
@@ -284,9 +292,9 @@ fn check_points_at_lines_and_fails_on_errors_only() {
     call.exits(1);
     let error = "./specs/test-spec/tasks.md:2: error: id 1.1 is taken: line 1 has it already\n";
     assert!(call.stdout.contains(error), "{}", call.stdout);
-    assert!(call.stdout.ends_with("2 tasks, 1 error, 2 warnings\n"), "{}", call.stdout);
+    assert!(call.stdout.ends_with("2 tasks, 1 error, 1 warning\n"), "{}", call.stdout);
     let report = world.specum(&["check", "--json"]).json();
-    assert_eq!(report["tasks"], 2);
+    assert_eq!(report["total"], 2);
     let errors = report["findings"].as_array().unwrap().iter();
     assert_eq!(errors.filter(|finding| finding["severity"] == "error").count(), 1);
     world.write("elsewhere.md", COMPLETE);
@@ -305,7 +313,7 @@ fn pause_and_resume_turn_the_loop_off_and_on_where_it_stands() {
     assert_eq!(world.specum(&["status", "--json"]).json()["paused"], true);
     world.stop().silent();
     let resumed = world.specum(&["resume", "--json"]);
-    assert_eq!(resumed.exits(0).json(), json!({"name": "test-spec", "state": "resumed"}));
+    assert_eq!(resumed.exits(0).json(), json!({"spec": "test-spec", "state": "resumed"}));
     assert!(world.specum(&["next"]).exits(0).stdout.contains("Due: task 1.2"));
     assert!(world.stop().reason().contains("- [ ] 1.2 Second"));
     assert_eq!(world.specum(&["pause", "--json"]).json()["state"], "paused");
@@ -330,7 +338,7 @@ fn doctor_finds_what_is_wrong_and_says_what_to_do() {
     assert_eq!(world.specum(&["doctor", "--json"]).json()["good"], true);
     world.raw_state("[]");
     let call = world.specum(&["doctor"]);
-    assert!(call.exits(1).stdout.contains("`specum implement` rebuilds it"), "{}", call.stdout);
+    assert!(call.exits(1).stdout.contains("`specum run` rebuilds it"), "{}", call.stdout);
     assert_eq!(world.specum(&["doctor", "--json"]).json()["good"], false);
     world.write("specs/.current-spec", "/etc");
     let call = world.specum(&["doctor"]);

@@ -159,13 +159,13 @@ impl Tasks {
         unproved
     }
 
-    /// A task is no part of the plan any more.
+    /// A task is no part of the plan any more. Whoever works on it does so until the
+    /// attempt ends: that a person agrees does not end the agent of a run that died.
     pub(crate) fn forget(&mut self, soul: &str) {
         self.forget_tick(soul);
         self.known.remove(soul);
         self.opened.remove(soul);
         self.failed.remove(soul);
-        self.at_work.remove(soul);
     }
 
     /// A person agrees to what waits.

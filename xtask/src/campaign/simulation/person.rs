@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use specum_core::machine::Start;
+use specum_core::machine::{Raise, Start};
 use specum_core::state::{self, Standing, State};
 use specum_core::tasks::TaskFile;
 use specum_engine::memory::CommitFault;
@@ -125,12 +125,16 @@ impl World {
     }
 
     fn pauses(&mut self) -> Result<(), Halt> {
-        self.verb("pauses", |_, world| ops::pause(&world.workspace())).map(drop)
+        self.verb("pauses", |caller, world| {
+            ops::pause(caller, &world.workspace(), ops::PausedBy::Now)
+        })
+        .map(drop)
     }
 
     pub(crate) fn resumes(&mut self) -> Result<(), Halt> {
-        if self.verb("resumes", |caller, world| ops::resume(caller, &world.workspace()))?
-            && let Some(session) = &mut self.session
+        if self.verb("resumes", |caller, world| {
+            ops::resume(caller, &world.workspace(), Raise::default())
+        })? && let Some(session) = &mut self.session
         {
             session.disown_calls();
         }

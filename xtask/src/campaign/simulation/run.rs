@@ -11,6 +11,7 @@ use specum_core::attempt::AttemptId;
 use specum_core::coordinate::agents::Patience;
 use specum_core::event::Outcome;
 use specum_core::machine::Start;
+use specum_core::settings::Branch;
 use specum_core::tasks::TaskKey;
 use specum_engine::attempt::Workspace;
 use specum_engine::memory::Died;
@@ -82,6 +83,8 @@ impl World {
             worktree_caches: Vec::new(),
             accept_git_changes: false,
             keep_days: None,
+            branch: Branch::Here,
+            notify: None,
         };
         let (told, outcome) = mpsc::channel();
         let thread = Thread::begin(self.programs.process(pid), move || {

@@ -251,7 +251,7 @@ pub fn render(layout: Layout, tasks: &[Task]) -> Vec<u8> {
             phase = task.phase;
             text += &format!("\n## Phase {phase}: part {phase}\n\n");
             if layout.noise {
-                text += "```\n- [ ] 9.1 in a fence\n```\n<!--\n- [ ] 9.2 in a comment\n-->\n> - [ ] 9.3 quoted\n\n";
+                text += "```\n- [ ] 9.1 in a fence\n```\n<!--\n- [ ] 9.2 in a comment\n-->\n\n";
             }
         }
         text += &task.block(layout.bare);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::task::{Ground, TaskStory};
+use super::task::{Ground, LeftInTree, TaskStory};
 use super::{
     Call, GitChange, Held, LateWork, LaunchPlace, Ledger, LoopStanding, Progress, ReadyWork,
     UnchargedStart, Uncommitted,
@@ -17,6 +17,7 @@ impl Ledger {
     pub fn add(&mut self, record: &Record) {
         self.last_at.clone_from(&record.at);
         self.add_to_loop(record);
+        self.add_persons_word(record);
         if let Some(attempt) = Attempt::opened_by(record) {
             self.open(attempt, record.run.is_some());
         }
@@ -76,6 +77,7 @@ impl Ledger {
             }
             Entry::RunEnded { .. } => {
                 self.is_in_run = false;
+                self.has_gone_on = false;
                 // A run that could not write has not put away what its agents left, nor
                 // taken back their ticks.
                 let launched = &self.launched;
@@ -98,6 +100,27 @@ impl Ledger {
         }
     }
 
+    /// What a person has said of the work.
+    fn add_persons_word(&mut self, record: &Record) {
+        self.words.add(record);
+        match &record.entry {
+            Entry::Retried { task } | Entry::Skipped { task } => {
+                self.has_gone_on = true;
+                let open = self.newest.get(&task.id).filter(|id| self.is_open(id)).cloned();
+                self.unwanted.extend(open);
+            }
+            Entry::Resumed
+            | Entry::Approved { .. }
+            | Entry::Unskipped { .. }
+            | Entry::Ticked { .. }
+            | Entry::Accepted { .. }
+            | Entry::GitAccepted { .. }
+            | Entry::Undone { .. }
+            | Entry::Passed { .. } => self.has_gone_on = true,
+            _ => {}
+        }
+    }
+
     fn let_calls_go(&mut self) {
         self.calls.clear();
         self.attempts.values_mut().for_each(|progress| progress.delegations = 0);
@@ -109,12 +132,14 @@ impl Ledger {
         self.calls.clear();
         self.at_work.clear();
         self.uncharged.clear();
+        self.unwanted.clear();
         self.sessions.values_mut().for_each(|held| held.is_of_earlier_loop = true);
         self.newest.clear();
         if standing == LoopStanding::Completed {
             self.left.clear();
             self.uncommitted.clear();
         }
+        self.left.iter_mut().for_each(|left| left.is_of_earlier_loop = true);
         for story in self.stories.values_mut() {
             story.is_of_earlier_loop = true;
             if standing == LoopStanding::Completed {
@@ -164,10 +189,16 @@ impl Ledger {
         }
         match &record.entry {
             Entry::Failed { changed, .. } | Entry::Waits { changed, .. } => {
-                self.left.push((task.id.clone(), changed.clone()));
+                let is_of_earlier_loop = self.is_of_earlier_loop(id);
+                let (key, paths) = (task.clone(), changed.clone());
+                self.left.push(LeftInTree { key, is_of_earlier_loop, paths });
             }
             Entry::Committed { left, .. } => {
-                self.left.retain(|(other, _)| *other != task.id);
+                let is_earlier = self.is_of_earlier_loop(id);
+                // A task goes on in the next loop if it is still called the same.
+                self.left.retain(|left| {
+                    !left.is_of(task, is_earlier) && (is_earlier || !left.is_of(task, true))
+                });
                 self.left_by_checks.extend(left.iter().cloned());
             }
             Entry::Late { changed, .. } => {
@@ -182,13 +213,17 @@ impl Ledger {
     /// The story that an attempt belongs to. What is heard of an attempt of an earlier
     /// loop is no part of this one, in which another task may have the name of its own.
     fn story_of(&mut self, task: &TaskKey, id: &AttemptId) -> Option<&mut TaskStory> {
-        match self.attempts.get(id).is_some_and(|attempt| attempt.is_of_earlier_loop) {
+        match self.is_of_earlier_loop(id) {
             false => Some(TaskStory::of(&mut self.stories, task)),
             true => {
                 let story = self.stories.get_mut(&task.id)?;
                 (story.is_of_earlier_loop && story.key == *task).then_some(story)
             }
         }
+    }
+
+    fn is_of_earlier_loop(&self, id: &AttemptId) -> bool {
+        self.attempts.get(id).is_some_and(|attempt| attempt.is_of_earlier_loop)
     }
 
     fn add_to_calls(&mut self, record: &Record, id: &AttemptId) {
@@ -237,7 +272,7 @@ impl Ledger {
                 self.is_at_work(task, id);
                 self.is_touched(id);
             }
-            Entry::Launched { agent, beside, isolated, .. } => {
+            Entry::Launched { agent, beside, isolated, log, .. } => {
                 self.is_at_work(task, id);
                 self.is_touched(id);
                 let place = match (beside, isolated) {
@@ -251,7 +286,7 @@ impl Ledger {
                     progress.is_isolated |= *isolated;
                 }
                 let (attempt, agent, at) = (id.clone(), agent.clone(), record.at.clone());
-                self.uncharged.push(UnchargedStart { attempt, agent, at });
+                self.uncharged.push(UnchargedStart { attempt, agent, at, log: log.clone() });
             }
             Entry::Charged { .. } => self.uncharged.retain(|start| start.attempt != *id),
             Entry::Ready { result, commit, .. } => {
@@ -333,6 +368,7 @@ impl Ledger {
             self.is_not_at_work(&task.id);
             self.calls.retain(|call| call.task.id != task.id);
             self.forget_launches(&task.id);
+            self.unwanted.retain(|other| other != id);
             if let Some(progress) = self.attempts.get_mut(id) {
                 progress.is_open = false;
                 progress.has_verdict |= is_verdict;
@@ -374,14 +410,15 @@ impl Ledger {
         for record in &mut self.untold {
             record.entry.rename(&renames);
         }
+        self.words.rename(&renames);
         for late in self.late_work.iter_mut().flatten() {
             if let Some(to) = renames.get(late.task.id.as_str()) {
                 late.task = (*to).clone();
             }
         }
-        for (name, _) in &mut self.left {
-            if let Some(to) = renames.get(name.as_str()) {
-                name.clone_from(&to.id);
+        for left in self.left.iter_mut().filter(|left| !left.is_of_earlier_loop) {
+            if let Some(to) = renames.get(left.key.id.as_str()) {
+                left.key = (*to).clone();
             }
         }
         self.newest = renamed(std::mem::take(&mut self.newest), &renames);

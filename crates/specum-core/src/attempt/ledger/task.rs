@@ -61,6 +61,27 @@ impl TaskStory {
     }
 }
 
+/// What a failed attempt at a task has left in the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LeftInTree {
+    pub(super) key: TaskKey,
+    /// Whether that loop has ended: since then another task may have the name of this
+    /// one.
+    pub(super) is_of_earlier_loop: bool,
+    pub(super) paths: Vec<String>,
+}
+
+impl LeftInTree {
+    /// Whether it was left at a task that is called like this in one of the two: the
+    /// loop that is under way, or an earlier one.
+    pub(super) fn is_of(&self, task: &TaskKey, of_earlier_loop: bool) -> bool {
+        match self.is_of_earlier_loop || of_earlier_loop {
+            true => self.is_of_earlier_loop && self.key == *task,
+            false => self.key.id == task.id,
+        }
+    }
+}
+
 /// What stood in the tree before a task was worked on, and what its failed attempts
 /// have left there since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

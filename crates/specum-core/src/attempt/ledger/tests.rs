@@ -146,6 +146,29 @@ fn a_task_of_another_loop_is_the_same_only_with_the_same_title() {
 }
 
 #[test]
+fn what_was_left_stays_left_until_its_own_task_is_committed() {
+    let left =
+        |events: &[Value]| ledger(events).left_in_tree().map(str::to_owned).collect::<Vec<_>>();
+    let called = |title: &str, mut event: Value| {
+        event["task"] = json!({"id": "1.1", "title": title});
+        event["id"] = json!(format!("of {title}"));
+        event
+    };
+    let first = [opened(1), failed(1, &["made"]), json!({"event": "cancelled"})];
+    let commits = |title: &str| {
+        let committed = of(1, "committed", &json!({"commit": "c"}));
+        [called(title, opened(1)), called(title, committed)]
+    };
+    assert_eq!(left(&[&first[..], &commits("a")].concat()), [""; 0], "it is the same task");
+    let other = [&first[..], &commits("b")].concat();
+    assert_eq!(left(&other), ["made"], "another task that has its name by now");
+    // The commit of an attempt at the old one does not speak for the new one either.
+    let new = [called("b", opened(1)), called("b", failed(1, &["new"]))];
+    let late = of(1, "committed", &json!({"commit": "c"}));
+    assert_eq!(left(&[&first[..], &new, &[late]].concat()), ["new"]);
+}
+
+#[test]
 fn a_pass_forgets_what_failed_before() {
     let events = [opened(1), failed(1, &[]), opened(2), of(2, "passed", &json!({}))];
     assert!(ledger(&events[..2]).last_failure(&key("a")).is_some());
@@ -172,6 +195,13 @@ fn a_start_is_charged_once() {
     assert_eq!(ledger(&tree).uncharged().len(), 1);
     let charged = of(1, "charged", &json!({"agent": "script", "millis": 1}));
     assert!(ledger(&[&tree[..], &[charged]].concat()).uncharged().is_empty());
+    let mut kept = launched(1, false);
+    kept["log"] = json!("/logs/1.1-1.log");
+    let edits = json!([{"renamed": {"from": {"id": "1.1", "title": "a"},
+        "to": {"id": "2.1", "title": "a"}}}]);
+    let renamed = json!({"event": "plan-changed", "edits": edits});
+    let log = ledger(&[opened(1), kept, renamed]).uncharged()[0].log.clone();
+    assert_eq!(log.as_deref(), Some("/logs/1.1-1.log"), "whatever its task is called by now");
     // Another loop pays its own bills.
     assert!(ledger(&[&tree[..], &[json!({"event": "cancelled"})]].concat()).uncharged().is_empty());
 }
@@ -451,4 +481,45 @@ fn a_cancel_before_the_agent_starts_forgets_nothing_of_the_users() {
     let settled = ledger(&[opened(1), failed(1, &[]), json!({"event": "cancelled"})]);
     let kept = settled.attempt(&id("a1")).unwrap();
     assert!(kept.dirty.is_empty(), "nobody asks for it any more");
+}
+
+#[test]
+fn a_note_counts_until_its_task_has_passed_for_good() {
+    let note = |text: &str| json!({"event": "noted", "text": text});
+    let for_all = json!({"event": "noted", "text": "be brief", "task": null});
+    let notes = |events: &[Value]| {
+        let ledger = ledger(events);
+        ledger.notes_for(&key("a")).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let told = [note("look"), for_all, opened(1), failed(1, &[]), note("again")];
+    assert_eq!(notes(&told), ["look", "be brief", "again"], "a failure uses none up");
+    let other = TaskKey { id: "9.9".into(), title: "x".into() };
+    assert_eq!(ledger(&told).notes_for(&other), ["be brief"]);
+    let passed = [&told[..], &[opened(2), of(2, "passed", &json!({}))]].concat();
+    assert_eq!(notes(&passed), ["be brief"]);
+    let refused = [&passed[..], &[failed(2, &[])]].concat();
+    assert_eq!(notes(&refused).len(), 3, "its commit was refused");
+    let renamed = json!({"event": "plan-changed", "edits": [{"renamed": {
+        "from": {"id": "1.1", "title": "a"}, "to": {"id": "2.1", "title": "a"}}}]});
+    let now = TaskKey { id: "2.1".into(), title: "a".into() };
+    assert_eq!(ledger(&[note("look"), renamed]).notes_for(&now), ["look"]);
+    let withdrawn = json!({"event": "note-withdrawn"});
+    assert_eq!(notes(&[&told[..], &[withdrawn]].concat()), ["be brief"]);
+    let withdrawn = json!({"event": "note-withdrawn", "task": null});
+    assert_eq!(notes(&[&told[..], &[withdrawn]].concat()), ["look", "again"]);
+    assert!(notes(&[&told[..], &[json!({"event": "cancelled"})]].concat()).is_empty());
+}
+
+#[test]
+fn an_attempt_is_unwanted_from_a_retry_or_a_skip_to_its_end() {
+    for word in ["retried", "skipped"] {
+        let said = json!({"event": word});
+        assert_eq!(ledger(std::slice::from_ref(&said)).unwanted(), []);
+        let story = [opened(1), launched(1, false), said];
+        assert_eq!(ledger(&story).unwanted(), [id("a1")]);
+        for end in [of(1, "cleared", &json!({})), failed(1, &[]), of(1, "passed", &json!({}))] {
+            let story = [&story[..], &[end]].concat();
+            assert_eq!(ledger(&story).unwanted(), [], "{story:?}");
+        }
+    }
 }

@@ -106,7 +106,7 @@ fn spec_kit() {
     insta::assert_snapshot!(read("spec-kit"), @r#"
     x T001 Create project structure per implementation plan
     . T002 Initialize the Python project with FastAPI dependencies
-    . T003 Configure linting and formatting tools in pyproject.toml [Parallel]
+    . T003 Configure linting and formatting tools in pyproject.toml [Parallel] <pyproject.toml>
     . T010 Contract test for POST /users in tests/contract/test_users.py [Parallel, Label("US1")] <tests/contract/test_users.py>
     . T011 Integration test for sign-up in `tests/integration/test_signup.py` [Parallel, Label("US1")] <tests/integration/test_signup.py>
     . T012 Create User model in src/models/user.py [Parallel, Label("US1")] <src/models/user.py>
@@ -405,6 +405,35 @@ mod properties {
             }
             prop_assert_eq!(before.is_complete(), before.open().all(|task| task.optional));
             prop_assert_eq!(after.len(), text.len());
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn every_line_that_looks_like_an_open_box_is_a_task_a_step_a_heading_or_named(
+        lines in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "- [ ] 1.1 a", "- [ ] 1.2 b", "  - [ ] step", "- [ ] loose", "* [ ] star", "1. [ ] n",
+                "-[ ] c", "- [] d", "- [ ]e", "[ ] f", "> - [ ] g", "| x | [ ] |", "### [ ] h",
+                "2.1 [ ] i", "- [ ]* 2.3 o", "## Part", "### Task 1: x", "text", "", "- [x] 9.9 done",
+            ]),
+            1..14,
+        )
+    ) {
+        let text = lines.join("\n") + "\n";
+        let file = TaskFile::scan(text.as_bytes());
+        let line_of = |at: usize| text[..at].matches('\n').count() + 1;
+        let mut known: Vec<usize> = file.tasks.iter().map(|task| task.line).collect();
+        known.extend(file.headings.iter().map(|heading| heading.line));
+        known.extend(file.steps.iter().map(|step| line_of(step.mark)));
+        known.extend(file.unread.iter().map(|unread| unread.line));
+        for (number, line) in lines.iter().enumerate() {
+            let is_open = line.contains("[ ]") || line.contains("[]");
+            proptest::prop_assert!(
+                !is_open || known.contains(&(number + 1)),
+                "line {} of\n{}", number + 1, text
+            );
         }
     }
 }

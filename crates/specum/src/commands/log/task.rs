@@ -1,37 +1,53 @@
-//! The story of one task: its attempts, and what its last agent printed.
+//! The story of one task: its attempts, and what the agent of one of them said and did.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::thread;
 
+use specum_core::agent::{NAMES, Spoken, Transcript};
 use specum_core::summary::{Attempt, AttemptResult, TaskSummary};
 
 use super::{Args, Failure, LOOK, end, print, print_report, show_record};
-use crate::report::layout::{Part, Tone, fit};
-use crate::report::sanitize::{self, Sanitizer};
-use crate::report::{Layout, numbers, summary};
+use crate::report::layout::{Part, Tone};
+use crate::report::{Layout, numbers, sanitize, summary, transcript};
 use specum_engine::files::{self, FileError};
-use specum_engine::ops::{Log, OpError};
+use specum_engine::ops::{AgentLog, Log, OpError};
+use specum_engine::process::Replay;
 
-/// How much of a log is shown: its end. `--raw` prints the whole.
+/// How much is shown of the log of an agent that prints plain text: its end. `--raw`
+/// prints the whole.
 const SHOWN: u64 = 256 * 1024;
-/// How many lines of a check's output are shown.
-const OUTPUT_LINES: usize = 15;
 
 pub(super) fn run(args: &Args, log: &mut Log, named: &str) -> Result<(), Failure> {
     let id = log.id_of(named)?;
     if args.raw {
-        let none = || OpError::NotFound(format!("there is no log of {named}"));
-        let (_, path) = log.last_log(&log.task(&id)?).ok_or_else(none)?;
-        return copy(&path);
+        return copy(args, log, &log.task(&id)?);
     }
     if args.json {
         return as_json(args, log, &id);
     }
     let task = log.task(&id)?;
-    describe(&task)?;
-    follow(args, log, task)
+    head(&task)?;
+    if args.follow {
+        return follow(log, task);
+    }
+    let Some(chosen) = log.attempt(&task, args.attempt)? else {
+        return print("  nobody has worked it yet");
+    };
+    let layout = Layout::of_stdout();
+    for attempt in &task.attempts {
+        if args.attempt.is_none() && !std::ptr::eq(attempt, chosen) {
+            print_lines(&summary::told_attempt(attempt, summary::Output::Telling, layout))?;
+        }
+    }
+    for agent_log in log.agent_logs(&task, chosen) {
+        let mut reading = Reading::begin(log, chosen, agent_log)?;
+        reading.show()?;
+        reading.end()?;
+    }
+    if let Some(named) = named_elsewhere(log, &task, chosen) {
+        print(format!("\nits log is not here: {}", sanitize::one_line(named)))?;
+    }
+    verdict(chosen)
 }
 
 fn as_json(args: &Args, log: &mut Log, id: &str) -> Result<(), Failure> {
@@ -55,8 +71,8 @@ fn as_json(args: &Args, log: &mut Log, id: &str) -> Result<(), Failure> {
     end(args, log, &summary)
 }
 
-/// The attempts, each with its reasons and the end of its check's output.
-fn describe(task: &TaskSummary) -> Result<(), Failure> {
+/// The task, and how it stands.
+fn head(task: &TaskSummary) -> Result<(), Failure> {
     let layout = Layout::of_stdout();
     let (sign, tone, word) = match task.done {
         true => ("✓", Tone::Good, "done"),
@@ -68,55 +84,57 @@ fn describe(task: &TaskSummary) -> Result<(), Failure> {
     ];
     let mut facts = vec![Part::new(word, tone)];
     facts.extend(numbers::spent(task.spent()).into_iter().map(|fact| Part::new(fact, Tone::Dim)));
-    print_report(layout.row(
-        &head,
-        &Part::new(sanitize::one_line(&task.title), Tone::Normal),
-        &facts,
-    ))?;
-    if task.attempts.is_empty() {
-        print("  nobody has worked it yet")?;
-    }
-    task.attempts.iter().try_for_each(|attempt| describe_attempt(attempt, layout))
+    let title = Part::new(sanitize::one_line(&task.title), Tone::Normal);
+    print_report(layout.row(&head, &title, &facts))
 }
 
-fn describe_attempt(attempt: &Attempt, layout: Layout) -> Result<(), Failure> {
-    print_report(summary::told_attempt(attempt, layout).join("\n"))?;
-    let output = sanitize::text(&attempt.output);
-    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-    for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
-        let line = format!("    │ {}", line.replace('\t', "    "));
-        print_report(layout.paint(&fit(&line, layout.width), Tone::Dim))?;
+/// What the check of an attempt printed, and how the attempt ended.
+fn verdict(attempt: &Attempt) -> Result<(), Failure> {
+    let layout = Layout::of_stdout();
+    let is_whole = attempt.result != AttemptResult::Passed;
+    let output = transcript::output(&attempt.output, is_whole, layout);
+    if !output.is_empty() {
+        print(format!("\noutput of the check of attempt {}:", attempt.place))?;
+        print_lines(&output)?;
     }
-    Ok(())
+    print_lines(&summary::told_attempt(attempt, summary::Output::None, layout))
 }
 
-/// Shows the log of the last attempt, and goes on with it and with those that
-/// follow, if that is asked for.
-fn follow(args: &Args, log: &mut Log, mut task: TaskSummary) -> Result<(), Failure> {
+/// Shows the logs of the last attempt and of those that follow as they grow, until the
+/// task has passed or nothing more will come.
+fn follow(log: &mut Log, mut task: TaskSummary) -> Result<(), Failure> {
+    let layout = Layout::of_stdout();
     let mut reading: Option<Reading> = None;
-    let mut told = task.attempts.iter().filter(|attempt| is_judged(attempt)).count();
+    let judged = |task: &TaskSummary| task.attempts.iter().take_while(|one| is_judged(one)).count();
+    let mut told = judged(&task);
+    for attempt in &task.attempts[..told] {
+        print_lines(&summary::told_attempt(attempt, summary::Output::Telling, layout))?;
+    }
     loop {
         // Asked first: what is written until then is shown below.
-        let over = !args.follow || log.is_over() || task.passed().is_some();
-        if let Some((number, path)) = log.last_log(&task) {
-            if reading.as_ref().is_none_or(|reading| reading.path != path) {
-                print(format!("\nlog of attempt {number}: {}", path.display()))?;
-                reading = Some(Reading::begin(path)?);
+        let over = log.is_over() || task.passed().is_some();
+        let newest = task.attempts.iter().rev().find_map(|attempt| {
+            let newest = log.agent_logs(&task, attempt).pop();
+            newest.map(|agent_log| (attempt, agent_log))
+        });
+        if let Some((attempt, agent_log)) = newest
+            && reading.as_ref().is_none_or(|reading| reading.log != agent_log)
+        {
+            if let Some(before) = &mut reading {
+                before.show()?;
+                before.end()?;
             }
-        } else if let Some(named) = named_elsewhere(&task).filter(|_| over) {
-            print(format!("\nits log is not here: {}", sanitize::one_line(&named)))?;
+            reading = Some(Reading::begin(log, attempt, agent_log)?);
         }
         if let Some(reading) = &mut reading {
             reading.show()?;
         }
-        let judged: Vec<&Attempt> = task.attempts.iter().filter(|one| is_judged(one)).collect();
-        if let Some(reading) = reading.as_mut().filter(|_| over || judged.len() > told) {
-            reading.end_line()?;
+        let now = judged(&task);
+        if let Some(reading) = reading.as_mut().filter(|_| over || now > told) {
+            reading.end()?;
         }
-        for attempt in judged.iter().skip(told) {
-            describe_attempt(attempt, Layout::of_stdout())?;
-        }
-        told = judged.len();
+        task.attempts[told.min(now)..now].iter().try_for_each(verdict)?;
+        told = now;
         if over {
             return Ok(());
         }
@@ -131,68 +149,75 @@ fn is_judged(attempt: &Attempt) -> bool {
 }
 
 /// A log that the journal names and that is none of ours.
-fn named_elsewhere(task: &TaskSummary) -> Option<String> {
-    task.attempts.iter().rev().find_map(|attempt| attempt.logs.last().cloned())
+fn named_elsewhere<'a>(log: &Log, task: &TaskSummary, attempt: &'a Attempt) -> Option<&'a String> {
+    attempt.logs.last().filter(|_| log.agent_logs(task, attempt).is_empty())
 }
 
-fn open(path: &Path) -> Result<File, OpError> {
-    files::open_own(path, File::options().read(true))
-        .map_err(|error| FileError::new("read", path, error).into())
+fn print_lines(lines: &[String]) -> Result<(), Failure> {
+    lines.iter().try_for_each(print_report)
 }
 
-fn copy(path: &Path) -> Result<(), Failure> {
-    io::copy(&mut open(path)?, &mut io::stdout().lock())?;
+/// Prints the last log of an attempt as it is.
+fn copy(args: &Args, log: &Log, task: &TaskSummary) -> Result<(), Failure> {
+    let attempt = log.attempt(task, args.attempt)?;
+    let newest = attempt.and_then(|attempt| log.agent_logs(task, attempt).pop());
+    let none = || OpError::NotFound(format!("there is no log of {}", task.id));
+    let path = newest.ok_or_else(none)?.path;
+    let file = files::open_own(&path, std::fs::File::options().read(true));
+    let mut file = file.map_err(|error| OpError::from(FileError::new("read", &path, error)))?;
+    io::copy(&mut file, &mut io::stdout().lock())?;
     Ok(())
 }
 
 /// A log that is being shown.
 struct Reading {
-    path: PathBuf,
-    file: File,
-    cleaner: Sanitizer,
-    /// Whether the last character shown was the end of a line.
-    line_ended: bool,
+    log: AgentLog,
+    replay: Replay,
+    transcript: Transcript,
+    layout: Layout,
 }
 
 impl Reading {
-    fn begin(path: PathBuf) -> Result<Reading, Failure> {
-        let mut file = open(&path)?;
-        let length = file.metadata()?.len();
-        if let Some(before) = length.checked_sub(SHOWN).filter(|before| *before > 0) {
-            file.seek(SeekFrom::Start(before))?;
+    fn begin(log: &Log, attempt: &Attempt, agent_log: AgentLog) -> Result<Reading, Failure> {
+        let path = &agent_log.path;
+        let read = |error| OpError::from(FileError::new("read", path, error));
+        let file = log.spec.world.disk.open_own(path).map_err(read)?;
+        let who = agent_log.agent.as_deref().map(sanitize::one_line);
+        let who = who.map_or_else(String::new, |who| format!(" ({who})"));
+        print(format!("\nlog of attempt {}{who}: {}", attempt.place, path.display()))?;
+        let has_stream = agent_log.agent.as_deref().is_some_and(|name| NAMES.contains(&name));
+        let most = if has_stream { u64::MAX } else { SHOWN };
+        let (replay, before) = Replay::of_end(file, most).map_err(read)?;
+        if before > 0 {
             print(format!("(the first {before} bytes are left out; `--raw` prints all)"))?;
         }
-        Ok(Reading { path, file, cleaner: Sanitizer::default(), line_ended: true })
+        let transcript = Transcript::of(agent_log.agent.as_deref());
+        Ok(Reading { log: agent_log, replay, transcript, layout: Layout::of_stdout() })
     }
 
     /// Shows what has been added.
     fn show(&mut self) -> Result<(), Failure> {
-        let mut piece = vec![0; 64 * 1024];
-        let mut out = io::stdout().lock();
-        // Of a long one the middle is left out, and what follows moves up.
-        let length = self.file.metadata()?.len();
-        if self.file.stream_position()? > length {
-            self.file.seek(SeekFrom::Start(length.saturating_sub(SHOWN)))?;
-            out.write_all(b"\n(some of it is left out)\n")?;
-        }
-        loop {
-            let length = self.file.read(&mut piece)?;
-            if length == 0 {
-                break;
+        let Reading { log, replay, transcript, layout } = self;
+        let mut shown = Ok(());
+        let read = replay.read_on(|line| {
+            if shown.is_ok() {
+                shown = show(&transcript.line(line), *layout);
             }
-            let text = self.cleaner.push(&piece[..length]);
-            if let Some(last) = text.chars().next_back() {
-                self.line_ended = last == '\n';
-            }
-            out.write_all(text.as_bytes())?;
-        }
-        out.flush()?;
-        Ok(())
+        });
+        read.map_err(|error| OpError::from(FileError::new("read", &log.path, error)))?;
+        shown
     }
 
-    /// Ends a line that the agent has not ended.
-    fn end_line(&mut self) -> Result<(), Failure> {
-        let ended = std::mem::replace(&mut self.line_ended, true);
-        if ended { Ok(()) } else { print("") }
+    /// Shows what nobody has ended.
+    fn end(&mut self) -> Result<(), Failure> {
+        let Reading { replay, transcript, layout, .. } = self;
+        let mut last = Vec::new();
+        replay.end(|line| last = transcript.line(line));
+        last.extend(transcript.end());
+        show(&last, *layout)
     }
+}
+
+fn show(pieces: &[Spoken], layout: Layout) -> Result<(), Failure> {
+    pieces.iter().try_for_each(|piece| print_lines(&transcript::lines(piece, layout)))
 }

@@ -35,7 +35,7 @@ fn records() -> String {
     tell(90, &charge("1.3", 1, "claude", 1_200_000, r#","cost":4.5"#));
     tell(
         4,
-        r#""event":"failed","task":{"id":"1.3","title":""},"attempt":1,"reasons":["`cargo test -p printer` ended with code 101","the tree has changes that are not committed: printer/src/lib.rs"],"class":"verify","millis":94000"#,
+        r#""event":"failed","task":{"id":"1.3","title":""},"attempt":1,"reasons":["`cargo test -p printer` ended with code 101","the tree has changes that are not committed: printer/src/lib.rs"],"class":"verify","output":"running 1 test\n\nthread 'prints' panicked at src/lib.rs:7:9:\n  left: 41\n right: 42\n","millis":94000"#,
     );
     tell(
         1,
@@ -77,10 +77,10 @@ fn shown(width: u16) -> String {
 
 #[test]
 fn a_night_is_told_in_the_morning() {
-    insta::assert_snapshot!(shown(101), @r#"
-    calculator  blocked  3 of 6 tasks done
+    insta::assert_snapshot!(shown(101), @"
+    calculator  blocked  3 of 6 tasks done; 1 had no check
       1.4 failed 5 times: the agent was silent for 300 seconds
-      fix it, then `specum resume` gives the task another round
+      `specum log 1.4` shows what happened; fix it, then `specum resume` gives the task another round
 
     ✓ 1.2 Add the parser                             1 min 40 s                          abc1234   $0.31
     ✓ 1.3 Write the printer                           2 min 6 s  unverified  2 attempts  fedcba9  ~$4.50
@@ -92,6 +92,9 @@ fn a_night_is_told_in_the_morning() {
       attempt 1  failed  1 min 34 s  claude  1.2M tokens  $4.50
         `cargo test -p printer` ended with code 101
         the tree has changes that are not committed: printer/src/lib.rs
+        │ thread 'prints' panicked at src/lib.rs:7:9:
+        │ left: 41
+        │ right: 42
       attempt 2  passed, unverified  32 s  codex  fedcba9  ~90.0k tokens
         what attempt 1 left is kept: refs/specum/calculator/1.3-1
 
@@ -108,17 +111,18 @@ fn a_night_is_told_in_the_morning() {
     agent       claude → codex: 5-hour limit reached
     outside     1.3 changed README.md, Cargo.toml, which it does not name
     unverified  1.3: nothing could be run to prove it
-    "#);
+    ");
 }
 
 #[test]
 fn a_narrow_page_leaves_out_what_matters_least() {
     let text = shown(40);
     assert!(text.lines().all(|line| columns(line) < 40), "{text}");
-    insta::assert_snapshot!(text, @r#"
-    calculator  blocked  3 of 6 tasks done
+    insta::assert_snapshot!(text, @"
+    calculator  blocked  3 of 6 tasks done…
       1.4 failed 5 times: the agent was
       silent for 300 seconds
+      `specum log 1.4` shows what happened;
       fix it, then `specum resume` gives
       the task another round
 
@@ -134,6 +138,9 @@ fn a_narrow_page_leaves_out_what_matters_least() {
         code 101
         the tree has changes that are not
         committed: printer/src/lib.rs
+        │ thread 'prints' panicked at src/…
+        │ left: 41
+        │ right: 42
       attempt 2  passed, unverified  32 s
         what attempt 1 left is kept:
         refs/specum/calculator/1.3-1
@@ -160,7 +167,7 @@ fn a_narrow_page_leaves_out_what_matters_least() {
                 not name
     unverified  1.3: nothing could be run
                 to prove it
-    "#);
+    ");
 }
 
 #[test]

@@ -15,13 +15,14 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::PATIENCE;
 
 pub const ESCAPE: &str = "\x1b";
 pub const ENTER: &str = "\r";
 pub const CTRL_C: &str = "\x03";
+pub const CTRL_Z: &str = "\x1a";
 
 /// Both ends of a new pseudo-terminal, ours first. Reading from ours ends when the
 /// last handle of the other one is closed.
@@ -87,10 +88,15 @@ impl Terminal {
     const ROWS: u16 = 150;
     const COLUMNS: u16 = 150;
 
-    pub fn start(mut command: Command) -> Terminal {
+    pub fn start(command: Command) -> Terminal {
+        Terminal::of_size(command, Terminal::ROWS, Terminal::COLUMNS)
+    }
+
+    /// The same with a screen of this size.
+    pub fn of_size(mut command: Command, rows: u16, columns: u16) -> Terminal {
         command.process_group(0).env("TERM", "xterm-256color");
-        let (child, keyboard) = on_terminal(command, Terminal::ROWS, Terminal::COLUMNS);
-        let parser = vt100::Parser::new(Terminal::ROWS, Terminal::COLUMNS, 0);
+        let (child, keyboard) = on_terminal(command, rows, columns);
+        let parser = vt100::Parser::new(rows, columns, 0);
         let shown = Arc::new(Shown {
             screen: Mutex::new(Screen { parser, ended: false }),
             changed: Condvar::new(),
@@ -101,6 +107,19 @@ impl Terminal {
             move || shown.follow(output)
         });
         Terminal { child, keyboard, shown }
+    }
+
+    /// A person makes the window wider or narrower.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        self.shown.lock().parser.screen_mut().set_size(rows, columns);
+        tcsetwinsize(&self.keyboard, size).expect("a terminal has a size");
+    }
+
+    /// Whether the terminal itself shows what is typed and keeps it until the line ends.
+    pub fn shows_keys(&self) -> bool {
+        let modes = tcgetattr(&self.keyboard).expect("a terminal has modes");
+        modes.local_modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }
 
     /// Presses keys, which are sent as they are: [`ESCAPE`], `"y"`.

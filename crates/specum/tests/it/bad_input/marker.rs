@@ -44,6 +44,8 @@ fn an_empty_marker_names_nothing() {
         let world = World::with_tasks(TWO);
         world.write(MARKER, text);
         assert_eq!(world.stop().silent().stderr, "", "{text:?}");
+        assert!(world.specum(&["status"]).exits(0).stdout.starts_with("test-spec"), "the only one");
+        world.write("specs/other/tasks.md", TWO);
         let call = world.specum(&["status"]);
         call.exits(3);
         assert!(call.stderr.contains("no spec is active"), "{}", call.stderr);

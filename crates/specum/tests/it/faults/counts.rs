@@ -149,7 +149,7 @@ fn fault_20_the_settings_parser_missed_block_lists_quotes_and_line_endings() {
         world.write(".claude/ralph-specum.local.md", format!("---\nspecs_dirs: {list}\n---\n"));
         let call = world.specum(&["list", "--json"]);
         let names: Vec<_> =
-            call.json().as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
+            call.json()["specs"].as_array().unwrap().iter().map(|s| s["spec"].clone()).collect();
         assert_eq!(names, ["test-spec", "p"], "{list:?}: {}", call.stderr);
     }
 }
@@ -161,10 +161,11 @@ fn fault_21_epics_were_listed_and_blanks_in_names_dropped() {
     world.write("specs/two  words é/tasks.md", "- [ ] 1.1 a\n- [x] 1.2 b\n");
     fs::create_dir_all(world.path("specs/.hidden")).unwrap();
     let list = world.specum(&["list", "--json"]).json();
-    let names: Vec<_> = list.as_array().unwrap().iter().map(|spec| spec["name"].clone()).collect();
+    let names: Vec<_> =
+        list["specs"].as_array().unwrap().iter().map(|spec| spec["spec"].clone()).collect();
     assert_eq!(names, ["test-spec", "two  words é"]);
     world.specum(&["switch", "two  words é"]).exits(0);
     assert_eq!(world.read("specs/.current-spec"), "two  words é\n");
     let status = world.specum(&["status", "--json"]).json();
-    assert_eq!((&status["name"], &status["done"]), (&json!("two  words é"), &json!(1)));
+    assert_eq!((&status["spec"], &status["done"]), (&json!("two  words é"), &json!(1)));
 }

@@ -39,6 +39,26 @@ fn killed(world: &World, agent: &str) {
     go(world);
 }
 
+#[test]
+fn a_session_that_goes_on_after_a_kill_takes_nothing_of_a_persons() {
+    let world = with_readme("- [ ] 1.1 a\n  - **Verify**: `test -f whole.txt`\n");
+    killed(&world, &agent(&world, HALF));
+    writes_later(&world, "mine.txt", "mine\n");
+    writes_later(&world, "README.md", "edited\n");
+    world.in_session(&["implement"]).exits(0);
+    assert!(!world.path("1.1.txt").exists(), "what the agent left is put away");
+    assert_eq!(world.git(&["show", &format!("{KEPT}:1.1.txt")]), "half\n");
+    world.in_session(&["next"]).exits(0);
+    world.write("whole.txt", "whole\n");
+    let mut finish = world.command();
+    finish.args(["finish", "1.1"]).env("CLAUDE_CODE_SESSION_ID", "test-session");
+    call(finish, b"TASK_COMPLETE\n").exits(0);
+    let made = world.git(&["log", "-1", "--name-only", "--format="]);
+    assert!(made.contains("whole.txt") && !made.contains("README.md"), "{made}");
+    assert_eq!(world.git(&["status", "--porcelain"]), " M README.md\n?? mine.txt\n");
+    assert_eq!(world.read("README.md"), "edited\n");
+}
+
 /// Writes a file as somebody does who comes back later.
 fn writes_later(world: &World, path: &str, content: &str) {
     world.write(path, content);

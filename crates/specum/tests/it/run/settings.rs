@@ -301,3 +301,24 @@ fn a_subject_may_be_any_text() {
     assert_eq!(committed(&world).len(), subjects.len());
     nothing_is_left(&world);
 }
+
+#[test]
+fn no_plan_steers_the_terminal_of_those_who_read_its_commits() {
+    let world = planned(
+        "- [ ] 1.1 say \u{1b}[31mred\u{1b}]0;mine\u{7}\u{202e} end\n\
+         - [ ] 1.2 b\n  - **Commit**: `feat: \u{1b}[2Jclear\u{202e}`\n",
+    );
+    let works = agent(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n");
+    run_with(&world, &works, &[]).exits(0);
+    let subjects = world.git(&["log", "--format=%s", "-2"]);
+    assert_eq!(subjects, "feat: clear\nsay red end\n");
+}
+
+#[test]
+fn what_happened_once_is_not_said_as_if_it_had_been_more() {
+    let world = planned("- [ ] 1.1 a\n");
+    let works = agent(&world, "echo $id > $id.txt; echo TASK_COMPLETE\n");
+    run_with(&world, &works, &[]).exits(0);
+    let log = world.specum(&["log"]);
+    assert!(log.exits(0).stdout.contains("complete: the only task is done\n"), "{}", log.stdout);
+}

@@ -13,12 +13,17 @@ const DONE: &str = "echo whole > $id.txt; echo TASK_COMPLETE\n";
 /// A command in a session of its own, whose terminal this is: everything that it
 /// starts can open `/dev/tty`, unless somebody takes care.
 fn at_a_terminal(command: &Command) -> Terminal {
+    Terminal::start(in_a_session(command))
+}
+
+/// A command that leads a session whose terminal is the one it is started on.
+pub(super) fn in_a_session(command: &Command) -> Command {
     let mut session = Command::new("setsid");
     session.args(["--ctty", "--wait"]).arg(command.get_program()).args(command.get_args());
     session.env_clear();
     session.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     session.current_dir(command.get_current_dir().expect("a world has a root"));
-    Terminal::start(session)
+    session
 }
 
 #[test]

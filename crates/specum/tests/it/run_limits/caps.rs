@@ -185,7 +185,8 @@ fn a_cap_that_is_not_reached_yet_outlives_the_run_that_set_it() {
 fn time_is_a_cap_too_and_ends_a_running_agent() {
     let stage = Stage::new(two());
     stage.agent("claude", "hang");
-    let why = stage.hasty(&["--max-time", "5m"]).ends(6, "capped");
+    // Slow enough for the agent to be started first, also on a busy machine.
+    let why = stage.faster(100, &["--max-time", "5m"]).ends(6, "capped");
     assert!(why.contains("of 300 seconds are worked (--max-time)"), "{why}");
     stage.agent("claude", works(1, 0.1));
     let why = stage.run(&[]).ends(6, "capped");

@@ -59,6 +59,8 @@ fn harmless(asked: &str, worktrees: &Path) -> Option<&'static str> {
     match name {
         "check-ignore" | "diff" | "diff-tree" | "for-each-ref" | "ls-files" | "ls-tree"
         | "merge-base" | "rev-parse" | "status" | "var" | "version" => Some("it only looks"),
+        "remote" if args.is_empty() => Some("it only looks"),
+        "symbolic-ref" if args.len() == 2 && has("--quiet") => Some("it only looks"),
         "config" if has("--get") || has("--list") => Some("it only looks"),
         "commit-tree" | "merge-tree" | "mktree" | "write-tree" => {
             Some("objects that nobody refers to yet")

@@ -379,7 +379,7 @@ fn a_detached_head_is_worked_on_like_any_other() {
     world.git(&["switch", "--quiet", "--detach"]);
     world.specum(&["implement"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(0);
-    assert!(world.git(&["log", "-1", "--format=%s"]).contains("chore(test-spec): 1.1"));
+    assert_eq!(world.git(&["log", "-1", "--format=%s"]), "a\n");
 }
 
 #[test]
@@ -404,11 +404,7 @@ fn an_executor_that_commits_itself_is_not_punished() {
     world.git(&["commit", "--quiet", "-m", "by the executor"]);
     world.finish("1.1", "TASK_COMPLETE").exits(0);
     let last = world.git(&["show", "--name-only", "--format=%s", "HEAD"]);
-    assert!(
-        last.contains("chore(test-spec): 1.1")
-            && last.contains("tasks.md")
-            && !last.contains("made")
-    );
+    assert!(last.starts_with("a\n") && last.contains("tasks.md") && !last.contains("made"));
 }
 
 #[test]

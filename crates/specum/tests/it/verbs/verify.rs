@@ -164,10 +164,10 @@ fn check_dry_run_and_brief_show_exactly_what_is_run() {
         "- [ ] 1.1 a\n  - **Verify**: `test -d specs` or `test -d x`, then `echo 7` returns >=5\n    ```bash\n    ls\n    pwd\n    ```\n- [ ] 1.2 b\n",
     );
     let commands = json!([
-        {"command": "test -d specs", "shell": "sh", "prints": null, "or": false},
-        {"command": "test -d x", "shell": "sh", "prints": null, "or": true},
-        {"command": "echo 7", "shell": "sh", "prints": "5 or more", "or": false},
-        {"command": "ls\npwd", "shell": "bash -e", "prints": null, "or": false},
+        {"command": "test -d specs", "shell": "sh", "prints": null, "or": false, "suite": false},
+        {"command": "test -d x", "shell": "sh", "prints": null, "or": true, "suite": false},
+        {"command": "echo 7", "shell": "sh", "prints": "5 or more", "or": false, "suite": false},
+        {"command": "ls\npwd", "shell": "bash -e", "prints": null, "or": false, "suite": false},
     ]);
     let checked: Value = world.specum(&["check", "--json"]).exits(0).json();
     assert_eq!(checked["checks"][0]["commands"], commands);

@@ -1,12 +1,15 @@
-//! Text of others, made fit for a terminal.
+//! Text of others, made fit to be shown and kept: the only place that does so.
 //!
 //! What agents print, what stands in task files and what git says may hold
 //! escape codes, bidirectional overrides, invisible characters and no end. What
 //! comes out of here moves no cursor, changes no colour, title or clipboard, and
 //! is read in the order in which it stands.
 
-use specum_core::line;
+use std::borrow::Cow;
+
 use unicode_width::UnicodeWidthChar;
+
+use crate::line;
 
 /// How much of a text is looked at for one line of a report.
 const LOOKED_AT: usize = 4096;
@@ -47,7 +50,7 @@ impl Parsing {
 
 /// Cleans a stream piece by piece. Lines and tabs stay.
 #[derive(Debug, Default)]
-pub(crate) struct Sanitizer {
+pub struct Sanitizer {
     place: Parsing,
     /// The beginning of a character whose end has not come yet.
     torn: Vec<u8>,
@@ -60,7 +63,7 @@ pub(crate) struct Sanitizer {
 
 impl Sanitizer {
     /// The next piece, cleaned.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+    pub fn push(&mut self, bytes: &[u8]) -> String {
         let mut whole = std::mem::take(&mut self.torn);
         whole.extend_from_slice(bytes);
         let mut clean = String::with_capacity(whole.len());
@@ -125,7 +128,7 @@ impl Sanitizer {
 }
 
 /// Whether a character is a command or invisible.
-pub(crate) fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
@@ -137,17 +140,26 @@ pub(crate) fn is_hidden(c: char) -> bool {
 }
 
 /// A whole text, cleaned; lines and tabs stay.
-pub(crate) fn text(text: &str) -> String {
-    Sanitizer::default().push(text.as_bytes())
+pub fn text(text: &str) -> String {
+    clean(text).into_owned()
+}
+
+/// The same, copied only if something is to be cleaned.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    // To look at bytes is a fraction of the work, and enough for most texts.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(Sanitizer::default().push(text.as_bytes()))
 }
 
 /// The beginning of a text as one line.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     joined(&self::text(line::head(text, LOOKED_AT)))
 }
 
 /// The last line of a text with something on it.
-pub(crate) fn last_line(text: &str) -> String {
+pub fn last_line(text: &str) -> String {
     let clean = self::text(line::tail(text, LOOKED_AT));
     clean.lines().rev().map(joined).find(|line| !line.is_empty()).unwrap_or_default()
 }
