@@ -43,6 +43,28 @@ pub struct Budget {
     pub dearest_cost: f64,
 }
 
+/// What a loop may use. What is `None` has no cap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Caps {
+    /// Most dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Most tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Longest time of work, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub millis: Option<u64>,
+}
+
+impl Caps {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        *self == Caps::default()
+    }
+}
+
 /// What one start of an agent is charged with.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Charge {
@@ -57,6 +79,11 @@ pub struct Charge {
 }
 
 impl Budget {
+    /// What the loop may use.
+    pub fn caps(&self) -> Caps {
+        Caps { cost: self.max_cost, tokens: self.max_tokens, millis: self.max_millis }
+    }
+
     /// What a start of an agent is to be charged with: what it reported, or, if
     /// it broke off, at least as much as the dearest one before it.
     pub fn charge(&self, measures: Measures, reported: Option<Usage>, broke_off: bool) -> Charge {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::attempt::AttemptId;
+use crate::budget::Caps;
 use crate::event::{Outcome, RunId};
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlannedTask};
@@ -24,7 +25,7 @@ use crate::progress::Note;
 use crate::state::{self, PauseAfter, State};
 use crate::suite::Suite;
 use crate::tasks::{TaskEdit, TaskKey};
-use crate::verify::{FailureClass, Proof};
+use crate::verify::{CheckOutcome, FailureClass, Proof};
 
 /// The newest format this version writes.
 pub const FORMAT_VERSION: u64 = 2;
@@ -285,6 +286,9 @@ pub enum Entry {
         /// The end of the Verify command's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
+        /// How that command ended; absent if nothing was run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check: Option<Box<CheckOutcome>>,
         /// How long the attempt took.
         #[serde(default)]
         millis: u64,
@@ -308,6 +312,9 @@ pub enum Entry {
         /// The kind of failure; absent in old records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<FailureClass>,
+        /// The kind of each of the reasons; absent in old records.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        layers: Vec<FailureClass>,
         /// The ids of fix tasks that were added.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fixes: Vec<String>,
@@ -317,6 +324,9 @@ pub enum Entry {
         /// The end of the Verify command's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
+        /// How that command ended; absent if nothing was run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check: Option<Box<CheckOutcome>>,
         /// How long the attempt took.
         #[serde(default)]
         millis: u64,
@@ -337,6 +347,9 @@ pub enum Entry {
         /// How many tasks may run at once; 0 if an older version wrote it.
         #[serde(default)]
         jobs: usize,
+        /// What the loop may use.
+        #[serde(default, skip_serializing_if = "Caps::is_empty")]
+        caps: Caps,
     },
     /// Several tasks begin at once, each in a worktree of its own.
     GroupStarted {
@@ -464,6 +477,9 @@ pub enum Entry {
         /// The conflict, or the end of the check's output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
+        /// How the check ended; absent if nothing was run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check: Option<Box<CheckOutcome>>,
     },
     /// What an interrupted or failed attempt had left was taken out of the tree
     /// and kept under a reference.

@@ -152,6 +152,7 @@ mod tests {
             output: "5".into(),
             stdout: "5".into(),
             cut: false,
+            millis: 0,
         });
         let trouble = Trouble::RateLimited { why: "429".into(), reset: Some(Reset::In(3)) };
         let usage = Some(Usage { tokens: 7, cost: Some(0.5) });

@@ -11,10 +11,11 @@ mod places;
 
 use serde::Serialize;
 
+use crate::budget::Caps;
 use crate::journal::{Entry, Record};
 use crate::moment::Moment;
 use crate::tasks::TaskFile;
-use crate::verify::{self, FailureClass, Proof};
+use crate::verify::{self, CheckOutcome, FailureClass, Proof};
 
 pub use self::places::Places;
 
@@ -78,6 +79,12 @@ pub struct Summary {
     /// How the last run ended, in its own words; `None` if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<String>,
+    /// What the last run may use, as it began.
+    #[serde(skip)]
+    pub caps: Caps,
+    /// The most tasks that a run may have worked at once; 0 without a run.
+    #[serde(skip)]
+    pub jobs: usize,
 }
 
 /// How a loop stands.
@@ -140,11 +147,32 @@ pub struct Attempt {
     pub place: u64,
     /// When it began.
     pub began: Moment,
+    /// The starts of agents that worked it.
+    #[serde(skip)]
+    pub starts: Vec<AgentStart>,
+    /// When it had passed in its worktree and waited for its turn.
+    #[serde(skip)]
+    pub ready: Option<Moment>,
+    /// When its last verdict was written.
+    #[serde(skip)]
+    pub judged: Option<Moment>,
+    /// When its work was committed.
+    #[serde(skip)]
+    pub committed: Option<Moment>,
     /// What came of it.
     pub result: AttemptResult,
     /// The kind of failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<FailureClass>,
+    /// The kind of each of the reasons.
+    #[serde(skip)]
+    pub layers: Vec<FailureClass>,
+    /// What was run to check it last, in one text.
+    #[serde(skip)]
+    pub command: Option<String>,
+    /// How that ended.
+    #[serde(skip)]
+    pub check: Option<CheckOutcome>,
     /// Why it failed or was set aside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
@@ -190,6 +218,15 @@ pub struct Attempt {
     /// Whether git was asked to commit it, though there may have been nothing.
     #[serde(skip)]
     pub went_to_git: bool,
+}
+
+/// One start of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentStart {
+    /// When it began.
+    pub launched: Moment,
+    /// When it had ended; `None` while it works, or if nobody saw it end.
+    pub ended: Option<Moment>,
 }
 
 /// What came of an attempt.
@@ -259,6 +296,9 @@ pub struct Kept {
 /// A wait for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Wait {
+    /// When it began.
+    #[serde(skip)]
+    pub at: Moment,
     /// The agent.
     pub agent: String,
     /// Why.
@@ -356,6 +396,12 @@ impl TaskSummary {
     /// How long all attempts took.
     pub fn millis(&self) -> u64 {
         self.attempts.iter().fold(0, |sum, attempt| sum.saturating_add(attempt.millis))
+    }
+
+    /// What the attempts used that did not pass.
+    pub fn lost(&self) -> Spent {
+        let lost = self.attempts.iter().filter(|one| one.result != AttemptResult::Passed);
+        lost.fold(Spent::default(), |sum, attempt| sum.and(attempt.spent))
     }
 
     /// The last attempt, if it passed.

@@ -3,6 +3,7 @@
 //! Five layers look at the same attempt. All are evaluated and all failures are
 //! reported together, so that the next attempt hears everything at once.
 
+mod outcome;
 mod proof;
 mod telling;
 
@@ -13,6 +14,7 @@ use crate::line;
 use crate::tasks::{Command, Expectation};
 use serde::{Deserialize, Serialize};
 
+pub use self::outcome::CheckOutcome;
 pub use self::proof::proofs;
 pub use self::telling::telling;
 
@@ -79,6 +81,9 @@ pub struct CommandRun {
     pub stdout: String,
     /// Whether the beginning of that is gone.
     pub cut: bool,
+    /// How long it took.
+    #[serde(default)]
+    pub millis: u64,
 }
 
 impl CheckRun {
@@ -384,6 +389,11 @@ impl Verdict {
     pub fn class(&self) -> Option<FailureClass> {
         let verify = self.failures.iter().find(|failure| failure.class == FailureClass::Verify);
         verify.or(self.failures.first()).map(|failure| failure.class.clone())
+    }
+
+    /// The kind of each failure, in their order.
+    pub fn classes(&self) -> Vec<FailureClass> {
+        self.failures.iter().map(|failure| failure.class.clone()).collect()
     }
 
     /// All failures in one text.

@@ -50,6 +50,12 @@ pub struct World {
 }
 
 impl World {
+    /// How many milliseconds have passed since the clock showed this.
+    pub(crate) fn millis_since(&self, began: Duration) -> u64 {
+        let passed = self.clock.elapsed().saturating_sub(began);
+        u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// The one that users have.
     pub fn real() -> World {
         World {

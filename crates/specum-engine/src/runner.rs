@@ -483,14 +483,15 @@ fn work(
 ) -> Result<RunResult, RunError> {
     let agents: Vec<String> = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
     let view = workspace.store.read()?;
+    let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     workspace.store.lock()?.record(Entry::RunStarted {
         spec: workspace.spec.name.clone(),
         total: view.file().count(),
         done: view.file().done_count(),
         agents,
         jobs: workspace.scope.max_parallel,
+        caps: budget.caps(),
     })?;
-    let budget = view.state.as_ref().map(|state| state.budget.clone()).unwrap_or_default();
     let warnings = news.iter().cloned().chain(workspace.take_news());
     let warnings = warnings.chain(lost_commits(workspace)?);
     let warnings = warnings.chain(retain::forget_old(workspace, options.keep_days)?);
@@ -541,7 +542,7 @@ fn release(
     let view = locked.read()?;
     let (done, total) = (view.file().done_count(), view.file().count());
     let entry =
-        Entry::RunEnded { outcome, done, total, millis: millis_since(workspace.world(), began) };
+        Entry::RunEnded { outcome, done, total, millis: workspace.world().millis_since(began) };
     match &view.state {
         Some(state) if owner::is_this_run(workspace.world(), state) => {
             let event = Event::Release { millis: uncharged };
@@ -550,10 +551,6 @@ fn release(
         _ => locked.record(entry)?,
     }
     Ok(())
-}
-
-fn millis_since(world: &World, began: Duration) -> u64 {
-    u64::try_from((world.clock.elapsed() - began).as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Why the commits of a run will not be where a person looks for them, and what

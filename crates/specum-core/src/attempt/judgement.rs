@@ -4,7 +4,7 @@ use super::{Attempt, Ending};
 use crate::journal::Entry;
 use crate::machine::{Signal, Step};
 use crate::tasks::TaskKey;
-use crate::verify::{Failure, Proof, Verdict};
+use crate::verify::{CheckOutcome, Failure, FailureClass, Proof, Verdict};
 
 /// An attempt that was judged.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Judgement {
     pub kept: Option<String>,
     /// The end of the Verify command's output.
     pub output: String,
+    /// How the check ended; `None` if nothing was run.
+    pub check: Option<CheckOutcome>,
     /// The commit, if there was something to commit.
     pub commit: Option<String>,
     /// What the loop says of itself.
@@ -64,6 +66,7 @@ impl Judgement {
             ending,
             kept: None,
             output: String::new(),
+            check: None,
             commit: None,
             signals: Vec::new(),
             fixes: Vec::new(),
@@ -105,6 +108,10 @@ impl Judgement {
         failed.ending = Ending::Failed;
         failed.verdict.failures.push(back.failure.clone());
         failed.output.clone_from(&back.output);
+        // The end that is known is that of the check that had passed.
+        if back.failure.class == FailureClass::Verify {
+            failed.check = None;
+        }
         failed.changed.clone_from(&back.left);
         failed
     }
@@ -113,11 +120,12 @@ impl Judgement {
     pub fn entry(&self, opened: &Attempt, millis: u64) -> Entry {
         let (task, attempt) = (opened.key.clone(), opened.number);
         let (output, unticked) = (self.output.clone(), self.unticked.clone());
+        let check = self.check.clone().map(Box::new);
         let messages = self.verdict.failures.iter().map(|failure| failure.message.clone());
         let reasons: Vec<String> = messages.collect();
         match &self.ending {
             Ending::SentBack => Entry::SentBack { task, attempt, reasons },
-            Ending::SetAside => Entry::SetAside { task, attempt, reasons, unticked, output },
+            Ending::SetAside => Entry::SetAside { task, attempt, reasons, unticked, output, check },
             Ending::Waits(question) | Ending::Halts(question) => {
                 let (reasons, changed) = (vec![question.clone()], self.changed.clone());
                 Entry::Waits { task, attempt, reasons, unticked, output, changed }
@@ -133,6 +141,7 @@ impl Judgement {
                 proofs: self.verdict.proofs.clone(),
                 unticked,
                 output,
+                check,
                 millis,
                 isolated: self.isolated.clone(),
             },
@@ -142,9 +151,11 @@ impl Judgement {
                 changed: self.changed.clone(),
                 reasons,
                 class: self.verdict.class(),
+                layers: self.verdict.classes(),
                 fixes: self.fixes.clone(),
                 unticked,
                 output,
+                check,
                 millis,
             },
         }

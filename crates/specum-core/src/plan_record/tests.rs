@@ -28,6 +28,7 @@ fn passed(id: &str) -> Record {
         proofs: vec![],
         unticked: vec![],
         output: String::new(),
+        check: None,
         millis: 0,
         isolated: None,
     })

@@ -54,6 +54,7 @@ mod tests {
             output: String::new(),
             stdout: String::new(),
             cut: false,
+            millis: 0,
         }]))
     }
 

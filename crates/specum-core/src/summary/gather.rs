@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    AgentChange, Attempt, AttemptResult, Kept, Outside, Places, Spent, Standing, Summary,
-    TaskSummary, Wait,
+    AgentChange, AgentStart, Attempt, AttemptResult, Kept, Outside, Places, Spent, Standing,
+    Summary, TaskSummary, Wait,
 };
 use crate::journal::{Changes, Entry, Record, StateChange};
 use crate::moment::Moment;
@@ -91,6 +91,7 @@ impl<'f, 't> Gathering<'f, 't> {
                 let place = self.place(task);
                 if let Some(attempt) = self.summary.tasks[place].attempts.last_mut() {
                     attempt.commit.clone_from(commit);
+                    attempt.committed = Some(record.at.clone());
                     attempt.went_to_git = true;
                 }
             }
@@ -101,8 +102,13 @@ impl<'f, 't> Gathering<'f, 't> {
                 self.summary.kept.push(kept);
             }
             Entry::Waited { agent, why, millis } => {
-                let wait = Wait { agent: agent.clone(), why: why.clone(), millis: *millis };
+                let (at, agent, why) = (record.at.clone(), agent.clone(), why.clone());
+                let wait = Wait { at, agent, why, millis: *millis };
                 self.summary.waits.push(wait);
+            }
+            Entry::RunStarted { jobs, caps, .. } => {
+                self.summary.jobs = self.summary.jobs.max(*jobs);
+                self.summary.caps = *caps;
             }
             Entry::AgentChanged { from, to, why } => {
                 let change = AgentChange { from: from.clone(), to: to.clone(), why: why.clone() };
@@ -110,7 +116,38 @@ impl<'f, 't> Gathering<'f, 't> {
             }
             _ => {}
         }
+        self.clock(record);
         self.stand(record);
+    }
+
+    /// When an attempt was worked, checked and waited.
+    fn clock(&mut self, record: &Record) {
+        let (entry, at) = (&record.entry, &record.at);
+        match entry {
+            Entry::Launched { task, attempt, .. } | Entry::Delegated { task, attempt, .. } => {
+                let start = AgentStart { launched: at.clone(), ended: None };
+                self.attempt(task, *attempt, at).starts.push(start);
+            }
+            Entry::Charged { task, attempt, .. } | Entry::Reported { task, attempt, .. } => {
+                let last = self.attempt(task, *attempt, at).starts.last_mut();
+                if let Some(start) = last.filter(|start| start.ended.is_none()) {
+                    start.ended = Some(at.clone());
+                }
+            }
+            Entry::Checking { task, attempt, command, .. } => {
+                self.attempt(task, *attempt, at).command.clone_from(command);
+            }
+            Entry::Ready { task, attempt, .. } => {
+                self.attempt(task, *attempt, at).ready = Some(at.clone());
+            }
+            Entry::Passed { task, attempt, .. }
+            | Entry::Failed { task, attempt, .. }
+            | Entry::SetAside { task, attempt, .. }
+            | Entry::Waits { task, attempt, .. } => {
+                self.attempt(task, *attempt, at).judged = Some(at.clone());
+            }
+            _ => {}
+        }
     }
 
     /// Where a task stands. One that is no longer in the file is added.
@@ -174,11 +211,13 @@ impl<'f, 't> Gathering<'f, 't> {
                 outside,
                 proofs,
                 output,
+                check,
                 millis,
                 ..
             } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
                 attempt.result = AttemptResult::Passed;
+                attempt.check = check.as_deref().cloned();
                 attempt.unverified = *unverified;
                 attempt.proof = Some(Proof::on_record(*proof, *unverified));
                 attempt.outside.clone_from(outside);
@@ -186,8 +225,21 @@ impl<'f, 't> Gathering<'f, 't> {
                 attempt.output.clone_from(output);
                 took(attempt, *millis);
             }
-            Entry::Failed { task, attempt, reasons, class, output, changed, millis, .. } => {
+            Entry::Failed {
+                task,
+                attempt,
+                reasons,
+                class,
+                layers,
+                output,
+                check,
+                changed,
+                millis,
+                ..
+            } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.layers.clone_from(layers);
+                attempt.check = check.as_deref().cloned();
                 attempt.changed.clone_from(changed);
                 attempt.result = AttemptResult::Failed;
                 attempt.unverified = false;
@@ -199,8 +251,9 @@ impl<'f, 't> Gathering<'f, 't> {
                 attempt.output.clone_from(output);
                 took(attempt, *millis);
             }
-            Entry::SetAside { task, attempt, reasons, output, .. } => {
+            Entry::SetAside { task, attempt, reasons, output, check, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.check = check.as_deref().cloned();
                 attempt.result = AttemptResult::SetAside;
                 attempt.reasons.clone_from(reasons);
                 attempt.output.clone_from(output);

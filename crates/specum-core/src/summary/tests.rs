@@ -1,7 +1,9 @@
 use super::*;
+use crate::budget::Caps;
 use crate::event::Outcome;
 use crate::journal::{self, Changes, StateChange};
 use crate::tasks::TaskKey;
+use crate::verify::CheckOutcome;
 
 const TASKS: &str = "- [x] 1.1 First\n- [x] 1.2 Second\n- [ ] 1.3 Third\n";
 
@@ -47,6 +49,11 @@ fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
         proofs: vec!["tests/b".into()],
         unticked: Vec::new(),
         output: "ok".into(),
+        check: Some(Box::new(CheckOutcome {
+            code: Some(0),
+            millis: 20,
+            ..CheckOutcome::default()
+        })),
         millis,
         isolated: None,
     }
@@ -54,7 +61,14 @@ fn passed(id: &str, attempt: u64, millis: u64) -> Entry {
 
 fn run_started() -> Entry {
     let (spec, agents) = ("demo".into(), vec!["claude".into()]);
-    Entry::RunStarted { spec, total: 3, done: 0, agents, jobs: 1 }
+    Entry::RunStarted {
+        spec,
+        total: 3,
+        done: 0,
+        agents,
+        jobs: 1,
+        caps: Caps { cost: Some(20.0), ..Caps::default() },
+    }
 }
 
 fn failed(id: &str, attempt: u64, reason: &str) -> Entry {
@@ -64,9 +78,15 @@ fn failed(id: &str, attempt: u64, reason: &str) -> Entry {
         changed: Vec::new(),
         reasons: vec![reason.into(), "and\nmore".into()],
         class: Some(FailureClass::Verify),
+        layers: vec![FailureClass::Verify, FailureClass::NoSignal],
         fixes: Vec::new(),
         unticked: Vec::new(),
         output: "the end".into(),
+        check: Some(Box::new(CheckOutcome {
+            code: Some(1),
+            millis: 30,
+            ..CheckOutcome::default()
+        })),
         millis: 2_000,
     }
 }
@@ -181,6 +201,7 @@ fn set_aside_kept_waited_and_changed_are_told() {
             reasons: vec!["conflict".into()],
             unticked: Vec::new(),
             output: String::new(),
+            check: None,
         },
         Entry::Kept { task: key("1.2"), attempt: 1, reference: "refs/x".into(), files: 2 },
         Entry::Waited { agent: "claude".into(), why: "limit".into(), millis: 5 },
@@ -306,4 +327,48 @@ proptest::proptest! {
         proptest::prop_assert!(summary.tasks.len() >= file.tasks.len());
         proptest::prop_assert_eq!(summary.total, file.tasks.len());
     }
+}
+
+#[test]
+fn an_attempt_has_its_moments_and_how_its_check_ended() {
+    let launched = Entry::Launched {
+        task: key("1.1"),
+        attempt: 1,
+        agent: "claude".into(),
+        beside: false,
+        isolated: false,
+        log: None,
+    };
+    let checking = Entry::Checking {
+        task: key("1.1"),
+        attempt: 1,
+        command: Some("make".into()),
+        integrated: false,
+    };
+    let summary = summary(vec![
+        started(),
+        run_started(),
+        opened("1.1", 1),
+        launched.clone(),
+        charged("1.1", 1, "claude", 1, None),
+        launched,
+        charged("1.1", 1, "claude", 1, None),
+        checking,
+        failed("1.1", 1, "no"),
+        opened("1.1", 1),
+        passed("1.1", 1, 0),
+        committed("1.1", "abc"),
+    ]);
+    let at = |second: u64| Moment::from(format!("2026-01-01T00:00:{second:02}Z").as_str());
+    let start = |from, to| AgentStart { launched: at(from), ended: Some(at(to)) };
+    let attempts = &summary.task("1.1").unwrap().attempts;
+    let [first, second] = attempts.as_slice() else { panic!("{attempts:?}") };
+    assert_eq!(first.starts, [start(3, 4), start(5, 6)]);
+    assert_eq!((&first.began, &first.judged), (&at(2), &Some(at(8))));
+    assert_eq!(first.command.as_deref(), Some("make"));
+    assert_eq!(first.check.as_ref().and_then(|check| check.code), Some(1));
+    assert_eq!(first.layers, [FailureClass::Verify, FailureClass::NoSignal]);
+    assert_eq!((&second.judged, &second.committed), (&Some(at(10)), &Some(at(11))));
+    assert_eq!((second.starts.len(), second.check.as_ref().unwrap().millis), (0, 20));
+    assert_eq!((summary.jobs, summary.caps.cost), (1, Some(20.0)));
 }

@@ -81,6 +81,7 @@ mod tests {
                 output: String::new(),
                 stdout: String::new(),
                 cut: false,
+                millis: 0,
             });
             proofs(&check, &changed, |paths| paths)
         };

@@ -24,6 +24,7 @@ fn run(command: &str, ended: ProcessEnd) -> CommandRun {
         output: String::new(),
         stdout: "3\n".into(),
         cut: false,
+        millis: 0,
     }
 }
 
@@ -116,7 +117,8 @@ fn misprinted(wanted: Expectation, stdout: &str, code: i32) -> String {
     command.expect = Some(wanted);
     let (stdout, ended) = (stdout.to_owned(), ProcessEnd::Code(code));
     let time = CheckTime::new(None);
-    let done = CommandRun { time, command, ended, output: stdout.clone(), stdout, cut: false };
+    let done =
+        CommandRun { time, command, ended, output: stdout.clone(), stdout, cut: false, millis: 0 };
     failed_check(&CheckRun::Ran(vec![done])).unwrap_or_default()
 }
 

@@ -387,6 +387,7 @@ impl Workspace {
             .or_halts(|| self.plan_fault(opened, &file, &found.check));
         let mut judged = Judgement::new(opened, verdict, ending, found.changed.clone());
         judged.output = evidence(&found.check);
+        judged.check = found.check.outcome();
         judged
     }
 
@@ -474,6 +475,7 @@ pub(crate) fn run_check(
     let began = world.clock.elapsed();
     CheckRun::of(check.commands(&world.lookup(root)), |command| {
         let left = Duration::from_millis(time.millis).saturating_sub(world.clock.elapsed() - began);
+        let started = world.clock.elapsed();
         let run = world.launcher.check(&command, root, left);
         CommandRun {
             time,
@@ -482,6 +484,7 @@ pub(crate) fn run_check(
             output: String::from_utf8_lossy(&run.output).into_owned(),
             stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
             cut: run.cut,
+            millis: world.millis_since(started),
         }
     })
 }

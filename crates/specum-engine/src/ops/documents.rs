@@ -133,6 +133,7 @@ fn is_proved(command: &Command) -> bool {
 }
 
 fn run(world: &World, command: Command, dir: &Path, time: Duration) -> CommandRun {
+    let began = world.clock.elapsed();
     let run = world.launcher.check(&command, dir, time);
     CommandRun {
         time: CheckTime::new(u64::try_from(time.as_millis()).ok()),
@@ -141,6 +142,7 @@ fn run(world: &World, command: Command, dir: &Path, time: Duration) -> CommandRu
         output: String::new(),
         stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
         cut: run.cut,
+        millis: world.millis_since(began),
     }
 }
 

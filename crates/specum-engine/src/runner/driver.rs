@@ -25,7 +25,7 @@ use specum_core::state::Standing;
 
 use super::crew::{Crew, StartRequest, lock};
 use super::notices;
-use super::{Beginning, Message, RunError, RunResult, WAITING_MESSAGES, millis_since};
+use super::{Beginning, Message, RunError, RunResult, WAITING_MESSAGES};
 use crate::attempt::Workspace;
 use crate::owner;
 use crate::ports::FileInfo;
@@ -238,7 +238,7 @@ impl<'env, H: Hands> Driver<'env, H> {
     }
 
     fn now(&self) -> Millis {
-        millis_since(self.crew.workspace.world(), self.began).saturating_mul(haste())
+        self.crew.workspace.world().millis_since(self.began).saturating_mul(haste())
     }
 
     /// The time by which waits begin and end.

@@ -12,7 +12,7 @@ use super::crew::{Crew, StartEnd, Work, lock};
 use super::limits::resets_in;
 use super::worker::{PULSE, Supervisor};
 use super::worktree::PreparedWorktree;
-use super::{RunError, Tell, millis_since};
+use super::{RunError, Tell};
 use crate::attempt;
 
 /// The coordinator's side of a worker: passes on what it says, and looks after what a
@@ -91,7 +91,7 @@ impl Foreman<'_> {
     /// The agent has ended; whether the worker is to go on.
     fn agent_ended(&self, report: &Report) -> Result<bool, RunError> {
         let (crew, opened) = (self.crew, &self.work.attempt);
-        let millis = millis_since(crew.workspace.world(), self.began);
+        let millis = crew.workspace.world().millis_since(self.began);
         crew.workspace.bring_back()?;
         if let Some(pause) = crew.look_at_programs(opened)? {
             self.send(pause);

@@ -294,7 +294,7 @@ impl Lines {
                 self.attempts.entry(id.to_owned()).or_default().opened = Some(event.at.clone());
                 return None;
             }
-            Entry::RunStarted { spec, total, done, agents, jobs } => {
+            Entry::RunStarted { spec, total, done, agents, jobs, .. } => {
                 self.attempts.values_mut().for_each(|attempt| attempt.is_launched = false);
                 let (spec, agents) = (spec.clone(), agents.clone());
                 Line::RunStarted { spec, total: *total, done: *done, agents, jobs: *jobs }

@@ -428,7 +428,8 @@ mod tests {
             let outlet = Outlet::by(Box::new(Slow { may, took }), &store).unwrap();
             record(&store, Entry::Warning { text: "before it has begun".into() });
             let (spec, agents) = ("a".to_owned(), Vec::new());
-            record(&store, Entry::RunStarted { spec, total: 1, done: 0, agents, jobs: 1 });
+            let caps = Default::default();
+            record(&store, Entry::RunStarted { spec, total: 1, done: 0, agents, jobs: 1, caps });
             Run { _place: place, store, outlet, let_it, taken }
         }
 
