@@ -465,6 +465,18 @@ pub fn put_away_killed(workspace: &Workspace) -> Result<(), RunError> {
     recover::recover(workspace, recover::worked_until_then(workspace))
 }
 
+/// The same for a run that was killed after its last verdict: where every box is ticked,
+/// no further run begins that would do it.
+pub fn put_away_finished(workspace: &Workspace) -> Result<(), RunError> {
+    if workspace.store.read_beat().is_none() {
+        return Ok(());
+    }
+    let _alone = alone_in_tree(workspace)?;
+    let until = recover::worked_until_then(workspace);
+    let _pulse = Pulse::start(workspace, &workspace.world().launcher.me())?;
+    recover::recover(workspace, until)
+}
+
 /// A tree with changes of the user's own is not worked in: nobody could tell
 /// them from an agent's afterwards.
 fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {

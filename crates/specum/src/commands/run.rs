@@ -203,6 +203,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     warn_of_misspelt_variables(caller);
     caller.warn_of_settings(&project);
     if !args.dry_run && args.only.is_empty() && has_nothing_to_do(&workspace)? {
+        runner::put_away_finished(&workspace).map_err(OpError::from)?;
         return say_all_is_done(args, &workspace);
     }
     let mut options = options(args, typed, settings, caller)?;
