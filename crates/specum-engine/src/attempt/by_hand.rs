@@ -33,7 +33,7 @@ impl Workspace {
                 return Err(AttemptError::Done(task.name()));
             }
             let ledger = self.store.ledger()?;
-            opening((self.world(), &tree), state, &file, task.index, &ledger)
+            opening((self, &tree), state, &file, task.index, &ledger)
         };
         let found = self.find(&opened, opened.role.signal(), None)?;
         let (locked, reviewed) = self.enter()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use specum_core::digest::Digest;
+use specum_core::digest::ContentDigest;
 
 use crate::ports::{FileInfo, World};
 
@@ -48,7 +48,7 @@ impl Digests {
             return digest.clone();
         }
         let digest = match world.disk.read(path, MAX_COMPARED) {
-            Ok(bytes) => Digest::of(&bytes).hex(),
+            Ok(bytes) => ContentDigest::of(&bytes).to_string(),
             Err(error) => return error.kind().to_string(),
         };
         let times = [stamp.modified, stamp.changed].into_iter().flatten();
@@ -57,6 +57,13 @@ impl Digests {
             known.insert(path.to_owned(), (stamp, digest.clone()));
         }
         digest
+    }
+
+    /// Whether a file is what it was when a digest of it was recorded, which another
+    /// version may have done with another algorithm.
+    pub(super) fn is_as_recorded(world: &World, path: &Path, recorded: &str) -> bool {
+        let content = world.disk.read(path, MAX_COMPARED);
+        content.is_ok_and(|bytes| ContentDigest::matches(recorded, &bytes))
     }
 }
 

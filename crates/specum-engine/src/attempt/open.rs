@@ -155,7 +155,7 @@ impl Workspace {
         tree: &TreeState,
     ) -> Result<NextWork, AttemptError> {
         let ledger = self.store.ledger()?;
-        let new = |index| opening((self.world(), tree), state, file, index, &ledger);
+        let new = |index| opening((self, tree), state, file, index, &ledger);
         // A batch is worked to its end before anything joins it, unless whoever
         // asks wants something else.
         let mut pending = pending(state, file, &ledger);
@@ -215,7 +215,7 @@ impl Workspace {
         tree: &TreeState,
     ) -> Result<Vec<Attempt>, AttemptError> {
         let ledger = self.store.ledger()?;
-        let new = |index: &usize| opening((self.world(), tree), state, file, *index, &ledger);
+        let new = |index: &usize| opening((self, tree), state, file, *index, &ledger);
         let opened: Vec<Attempt> = tasks.iter().map(new).collect();
         drop(ledger);
         for (n, attempt) in opened.iter().enumerate() {
@@ -315,7 +315,7 @@ impl Workspace {
 
 /// An attempt at a task as it stands.
 pub(super) fn opening(
-    (world, tree): (&World, &TreeState),
+    (workspace, tree): (&Workspace, &TreeState),
     state: &State,
     file: &TaskFile<'_>,
     index: usize,
@@ -323,20 +323,20 @@ pub(super) fn opening(
 ) -> Attempt {
     let task = &file.tasks[index];
     let dirty = ledger.baseline(&task.key(), &tree.dirty);
-    let mut left_before = tree.dirty.clone();
+    let mut left_before = workspace.as_recorded(&dirty, &tree.dirty).into_owned();
     left_before.retain(|path, digest| dirty.get(path) != Some(digest));
     Attempt {
         key: task.key(),
         number: state.result_of(task).map_or(1, TaskResult::next_attempt),
         block: file.block(task).to_vec(),
         role: Role::of(task.mode()),
-        at: world.clock.now().into(),
+        at: workspace.world().clock.now().into(),
         head: tree.head.clone(),
         branch: tree.branch.clone(),
         dirty,
         left_before,
         open_elsewhere: tree.open_elsewhere.clone(),
-        id: attempt_id(world),
+        id: attempt_id(workspace.world()),
         was: Vec::new(),
     }
 }

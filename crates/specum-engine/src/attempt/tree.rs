@@ -1,12 +1,15 @@
 //! What an attempt changed in the user's tree.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use specum_core::attempt::{Attempt, Ledger};
+use specum_core::digest::ContentDigest;
 use specum_core::journal::Entry;
 use specum_core::line;
 use specum_core::verify::{self, CheckRun};
 
+use super::digests::Digests;
 use super::{AttemptError, Workspace};
 use crate::git::{self, Status};
 use crate::ports::Repository;
@@ -59,6 +62,30 @@ impl Workspace {
         TreeState { head, branch, dirty, open_elsewhere, dirty_submodules }
     }
 
+    /// The uncommitted files of now. One that an older version has recorded, and that
+    /// has not changed since, has the digest of that record.
+    pub(super) fn as_recorded<'t>(
+        &self,
+        recorded: &BTreeMap<String, String>,
+        now: &'t BTreeMap<String, String>,
+    ) -> Cow<'t, BTreeMap<String, String>> {
+        let Ok(git) = &self.git else { return Cow::Borrowed(now) };
+        let unchanged: Vec<_> = recorded
+            .iter()
+            .filter(|(path, digest)| {
+                ContentDigest::is_of_older_version(digest)
+                    && now.contains_key(*path)
+                    && Digests::is_as_recorded(self.world(), &git.file(path), digest)
+            })
+            .collect();
+        if unchanged.is_empty() {
+            return Cow::Borrowed(now);
+        }
+        let mut dirty = now.clone();
+        dirty.extend(unchanged.into_iter().map(|(path, digest)| (path.clone(), digest.clone())));
+        Cow::Owned(dirty)
+    }
+
     /// The spec's own files that go into a task's commit.
     pub(crate) fn spec_files(&self, git: &dyn Repository) -> Vec<String> {
         [self.store.tasks_path(), self.store.progress_path()]
@@ -78,8 +105,8 @@ impl Workspace {
     ) -> Result<Vec<String>, AttemptError> {
         let Ok(git) = &self.git else { return Ok(Vec::new()) };
         let own = self.spec_files(&**git);
-        let mut changed: Vec<String> = now
-            .dirty
+        let mut changed: Vec<String> = self
+            .as_recorded(&opened.dirty, &now.dirty)
             .iter()
             .filter(|(path, digest)| opened.dirty.get(*path) != Some(digest))
             .map(|(path, _)| path.clone())
@@ -143,9 +170,10 @@ impl Workspace {
     pub fn left_by(&self, opened: &Attempt) -> Result<(Vec<String>, Vec<String>), AttemptError> {
         let now = TreeState { head: opened.head.clone(), ..self.tree()? };
         let mut left = self.changed_by(opened, &now)?;
+        let dirty = self.as_recorded(&opened.left_before, &now.dirty);
         left.retain(|path| {
             let stood = opened.left_before.get(path);
-            !opened.dirty.contains_key(path) && (stood.is_none() || stood != now.dirty.get(path))
+            !opened.dirty.contains_key(path) && (stood.is_none() || stood != dirty.get(path))
         });
         Ok(left.into_iter().partition(|path| !opened.left_before.contains_key(path)))
     }

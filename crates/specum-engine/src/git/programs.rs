@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use specum_core::digest::Digest;
+use specum_core::digest::ContentDigest;
 
 use super::{Git, GitError};
 use crate::files;
@@ -44,12 +44,8 @@ pub struct Programs {
 impl Programs {
     /// What tells it from any other.
     pub fn digest(&self) -> String {
-        let digest = Digest::of(b"");
-        let each = self.named.iter();
-        each.fold(digest, |digest, (name, value)| {
-            digest.with(name.as_bytes()).with(b"\0").with(value.as_bytes()).with(b"\0")
-        })
-        .hex()
+        let each = self.named.iter().flat_map(|(name, value)| [name, "\0", value, "\0"]);
+        ContentDigest::of(each.collect::<String>().as_bytes()).to_string()
     }
 
     /// The hooks and settings that are others, or new, or gone.
@@ -158,5 +154,5 @@ const HOOK: &str = "hook ";
 fn content(path: &Path) -> Option<String> {
     let bytes = files::read(path, MAX_BYTES).ok()?;
     let starts = if os::is_program(path) { "can be started" } else { "" };
-    Some(format!("{} {starts}", Digest::of(&bytes).hex()))
+    Some(format!("{} {starts}", ContentDigest::of(&bytes)))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use specum_core::attempt::Attempt;
-use specum_core::digest::Digest;
+use specum_core::digest::ContentDigest;
 use specum_core::line;
 use specum_core::verify::ProcessEnd;
 
@@ -118,7 +118,7 @@ fn is_of_specum(path: &Path, plan: &Path) -> bool {
 /// What tells the content of a file from another; `None` if there is none.
 fn content(disk: &dyn Disk, path: &Path) -> Option<String> {
     match disk.read(path, MAX_COMPARED) {
-        Ok(bytes) => Some(Digest::of(&bytes).hex()),
+        Ok(bytes) => Some(ContentDigest::of(&bytes).to_string()),
         Err(_) => {
             let file = disk.look(path).ok()?;
             Some(format!("{} bytes, {:?}", file.length, file.modified))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use specum_core::attempt::{AttemptId, LoopStanding};
-use specum_core::digest::Digest;
+use specum_core::digest::ContentDigest;
 use specum_core::journal::{self, BeforeAndAfter, Changes, Entry, Record, Source, StateChange};
 use specum_core::machine::Step;
 use specum_core::moment::Moment;
@@ -120,8 +120,8 @@ impl Locked<'_> {
             let before = self.progress()?;
             let after = progress::edited(&before, &changes.retracted, &changes.notes);
             changes.progress = Some(BeforeAndAfter {
-                before: Digest::of(&before).hex(),
-                after: Digest::of(&after).hex(),
+                before: ContentDigest::of(&before).to_string(),
+                after: ContentDigest::of(&after).to_string(),
             });
         }
         failpoint::reached("before the journal");
@@ -224,12 +224,11 @@ impl Locked<'_> {
     fn edited_progress(&self, changes: &Changes) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
         let Some(digests) = &changes.progress else { return Ok(None) };
         let now = self.progress()?;
-        let found = Digest::of(&now).hex();
-        if found == digests.after {
+        if ContentDigest::matches(&digests.after, &now) {
             return Ok(None);
         }
         let mut notes = changes.notes.clone();
-        if found != digests.before {
+        if !ContentDigest::matches(&digests.before, &now) {
             // Somebody has edited the file since the transaction was
             // interrupted; what is in it already is not added again.
             let text = String::from_utf8_lossy(&now).into_owned();

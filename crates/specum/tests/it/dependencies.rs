@@ -11,12 +11,13 @@ use crate::world::repository;
 
 /// The licences of all dependencies. Each of them leaves a choice that `deny.toml`
 /// allows.
-const LICENCES: [&str; 13] = [
+const LICENCES: [&str; 14] = [
     "(Apache-2.0 OR MIT) AND BSD-3-Clause",
     "(MIT OR Apache-2.0) AND Unicode-3.0",
     "Apache-2.0",
     "Apache-2.0 OR MIT",
     "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
+    "BSL-1.0",
     "MIT",
     "MIT AND BSD-3-Clause",
     "MIT OR Apache-2.0",

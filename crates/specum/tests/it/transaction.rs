@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use specum_core::digest::Digest;
 
-use crate::world::{World, call, skipped, specum};
+use crate::world::{JOURNAL, PROGRESS, World, call, skipped, specum};
 
 const KERNEL: &str = env!("CARGO_BIN_EXE_kernel");
 
@@ -169,6 +170,46 @@ fn a_recovery_that_is_killed_itself_is_recovered_from() {
     }
 }
 
+/// The notes, as an older version tells them from others.
+fn older_digest(world: &World) -> String {
+    Digest::of(world.read(PROGRESS).as_bytes()).hex()
+}
+
+#[test]
+fn a_transaction_that_an_older_version_has_begun_is_completed() {
+    let setting = || {
+        let world = in_the_middle();
+        // Taken for a person's edit of what the transaction has made, this would not be
+        // added a second time.
+        world.write(PROGRESS, "# Mine\n\n- learned by the first\n\n## Learnings\n\n- old\n");
+        world
+    };
+    let undisturbed = setting();
+    let before = older_digest(&undisturbed);
+    assert!(kernel(&undisturbed, &["pass", "0"]).status().unwrap().success());
+    assert_eq!(undisturbed.read(PROGRESS).matches("- learned by the first\n").count(), 2);
+    let digests = json!({"before": before, "after": older_digest(&undisturbed)});
+    for step in 2.. {
+        let world = setting();
+        let mut pass = kernel(&world, &["pass", "0"]);
+        if pass.env("SPECUM_DIE_AT", step.to_string()).status().unwrap().success() {
+            assert!(step > 6, "only {step} steps");
+            return;
+        }
+        let in_older_form = |line: &str| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            if let Some(found) = record.get_mut("changes").and_then(|it| it.get_mut("progress")) {
+                assert!(found["after"].as_str().unwrap().starts_with("x3:"), "{found}");
+                *found = digests.clone();
+            }
+            format!("{record}\n")
+        };
+        world.write(JOURNAL, world.read(JOURNAL).lines().map(in_older_form).collect::<String>());
+        assert!(kernel(&world, &["recover"]).status().unwrap().success());
+        assert_eq!(files(&world), files(&undisturbed), "killed at step {step}");
+    }
+}
+
 #[test]
 fn a_person_who_edits_between_crash_and_recovery_loses_nothing() {
     let world = in_the_middle();
@@ -197,8 +238,7 @@ fn a_torn_journal_line_neither_loses_its_neighbours_nor_takes_effect() {
     assert_eq!(files(&world), before);
     assert!(kernel(&world, &["pass", "0"]).status().unwrap().success());
     let journal = world.read("specs/test-spec/.ralph-journal.jsonl");
-    let whole =
-        journal.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
+    let whole = journal.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok());
     assert_eq!((journal.lines().count(), whole.count()), (4, 3), "{journal}");
 }
 

@@ -1,6 +1,7 @@
 use std::fs;
 
 use serde_json::json;
+use specum_core::digest::{ContentDigest, Digest};
 
 use crate::world::{JOURNAL, PROGRESS, TASKS, World, call};
 
@@ -452,4 +453,29 @@ fn a_project_below_the_root_of_its_repository_names_its_own_files() {
     let verdict = specum(&["finish", "1.1", "--json"]).exits(0).json();
     assert_eq!(verdict["outside"], json!([]));
     assert!(committed(&world, "HEAD").contains(&"sub/a.txt".to_owned()));
+}
+
+#[test]
+fn a_file_of_a_person_that_an_older_version_has_recorded_stays_out_of_the_commit() {
+    let world = World::planned(PLAN);
+    world.write("mine.txt", "mine");
+    world.write("shared.txt", "mine too");
+    world.specum(&["implement"]).exits(0);
+    world.specum(&["next"]).exits(0);
+    let in_older_form = |journal: String| {
+        ["mine", "mine too"].iter().fold(journal, |journal, content| {
+            let (now, before) =
+                (ContentDigest::of(content.as_bytes()), Digest::of(content.as_bytes()));
+            assert!(journal.contains(&now.to_string()), "{journal}");
+            journal.replace(&now.to_string(), &before.hex())
+        })
+    };
+    world.write(JOURNAL, in_older_form(world.read(JOURNAL)));
+    // Its copy would bring the newer form back.
+    fs::remove_dir_all(world.path(".git/specum")).unwrap();
+    world.write("a.txt", "");
+    world.write("shared.txt", "changed by the attempt");
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+    let files = committed(&world, "HEAD");
+    assert_eq!(files, ["a.txt", "shared.txt", PROGRESS, TASKS]);
 }
