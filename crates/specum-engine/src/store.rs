@@ -467,19 +467,22 @@ impl Store {
         if before.owner.is_none() && self.disk().create(NewContent { path: &path, bytes })? {
             return Ok(true);
         }
+        // A power cut ends the sessions that it is about.
+        let write =
+            || self.disk().replace(&[NewContent { path: &path, bytes }], Durability::Passing, None);
         let session = |memory: &Memory| match &memory.owner {
             Some(Owner::Session { session_id, .. }) => Some(session_id.clone()),
             _ => None,
         };
         if before.owner.is_some() && session(before) == session(after) {
-            return self.disk().write(&path, bytes).map(|()| true);
+            return write().map(|()| true);
         }
         // Whoever holds it has been faster, and is not waited for.
         let claim = self.disk().lock(&self.dir.join(".ralph-hook.lock"), Duration::ZERO)?;
         if claim.is_none() || self.read_memory() != *before {
             return Ok(false);
         }
-        self.disk().write(&path, bytes).map(|()| true)
+        write().map(|()| true)
     }
 
     /// Whether another process holds the lock at this moment.

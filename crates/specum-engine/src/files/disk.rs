@@ -66,7 +66,7 @@ impl Disk for LocalDisk {
             let files = new.iter().map(Replacement::unsynced).chain(before);
             sync_together(&files.collect::<Vec<_>>())?;
         }
-        new.into_iter().try_for_each(Replacement::put_in_place)
+        new.into_iter().try_for_each(|new| new.put_in_place(durability))
     }
 
     fn create(&self, new: NewContent<'_>) -> Result<bool, FileError> {
@@ -245,6 +245,29 @@ mod tests {
             assert_eq!(found, told, "{path:?}");
         }
         assert!(without_links(&root, &root.join("specs/a")).is_some());
+    }
+
+    #[test]
+    fn a_passing_write_replaces_a_file_or_makes_one_and_leaves_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let path = &place.path().join("memory");
+        for bytes in [&b"one"[..], b"two"] {
+            LocalDisk.replace(&[NewContent { path, bytes }], Durability::Passing, None).unwrap();
+            assert_eq!(fs::read(path).unwrap(), bytes);
+            assert_eq!(LocalDisk.list(place.path()).unwrap(), std::slice::from_ref(path));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn two_files_exchange_their_names_if_both_are_there() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, two) = (place.path().join("one"), place.path().join("two"));
+        fs::write(&one, "1").unwrap();
+        assert!(!os::exchange(&one, &two));
+        fs::write(&two, "2").unwrap();
+        assert!(os::exchange(&one, &two));
+        assert_eq!((fs::read(&one).unwrap(), fs::read(&two).unwrap()), (b"2".into(), b"1".into()));
     }
 
     #[test]

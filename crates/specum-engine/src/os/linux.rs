@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{
     Signal, WaitOptions, getpid, getppid, set_child_subreaper, set_parent_process_death_signal,
     waitpid,
@@ -44,6 +45,12 @@ pub(crate) fn boot() -> String {
     let file = fs::File::open("/proc/sys/kernel/random/boot_id");
     let length = file.and_then(|mut file| file.read(&mut text)).unwrap_or(0);
     String::from_utf8_lossy(&text[..length]).trim().to_owned()
+}
+
+/// Lets two files exchange their names, in one step; `false` if one is missing or the
+/// file system cannot do it.
+pub(crate) fn exchange(one: &Path, other: &Path) -> bool {
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
 }
 
 /// The namespace in which the numbers of processes count.

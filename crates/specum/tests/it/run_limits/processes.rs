@@ -167,7 +167,8 @@ fn names_of_specs_lead_nowhere_else() {
 fn two_specs_whose_names_look_alike_have_references_of_their_own() {
     let stage = Stage::new("");
     let world = &stage.world;
-    stage.agent("claude", claude::text("m", "I begin", 600) + "sh touch half.txt\nhang");
+    // It is ended for what it says, so what it leaves comes first.
+    stage.agent("claude", format!("sh touch half.txt\n{}hang", claude::text("m", "I begin", 600)));
     for name in ["日本", "中国"] {
         world.write(&format!("specs/{name}/tasks.md"), wants("1.1", "a.txt"));
     }
