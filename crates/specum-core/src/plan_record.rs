@@ -11,81 +11,21 @@
 //! title and its place among its neighbours.
 
 mod follow;
+mod lines;
+mod review;
 mod suite;
 
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::lines::Lines;
+pub use self::review::Review;
+use self::review::first_sight;
 use crate::journal::{Entry, Record};
-use crate::line;
 use crate::state::State;
 use crate::suite::Suite;
-use crate::tasks::{self, Task, TaskFile, TaskKey, short_title};
-
-/// How much of a check is shown in a question.
-const SHORTLY: usize = 36;
-
-/// The lines of a check as they stand in the plan. Bytes, because a plan may
-/// hold anything; text in the journal wherever they are text.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Wire", from = "Wire")]
-pub struct Lines(pub Vec<u8>);
-
-/// How lines stand in the journal.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Wire {
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl From<Lines> for Wire {
-    fn from(lines: Lines) -> Wire {
-        String::from_utf8(lines.0).map_or_else(|error| Wire::Bytes(error.into_bytes()), Wire::Text)
-    }
-}
-
-impl From<Wire> for Lines {
-    fn from(wire: Wire) -> Lines {
-        match wire {
-            Wire::Text(text) => Lines(text.into_bytes()),
-            Wire::Bytes(bytes) => Lines(bytes),
-        }
-    }
-}
-
-impl Lines {
-    /// The Verify lines of a task as they stand now.
-    pub fn of(file: &TaskFile<'_>, task: &Task) -> Lines {
-        // Without ticks of steps, and without blanks that nobody sees.
-        let lines = file.verify_lines(task);
-        let lines = line::lines(&lines).map(|line| tasks::unticked(line.text.trim_ascii_end()));
-        Lines(lines.collect::<Vec<_>>().join(&b'\n'))
-    }
-
-    /// The same in a few words, so that a sentence around it is not cut before it
-    /// says what to do.
-    fn shortly(&self) -> String {
-        let shown = self.shown();
-        let head = line::head(&shown, SHORTLY);
-        let end = if shown.starts_with('`') { "…`" } else { "…" };
-        if head.len() < shown.len() { format!("{head}{end}") } else { shown }
-    }
-
-    /// The lines for a person: one line, without the name of the field.
-    pub fn shown(&self) -> String {
-        let text = line::readable(&self.0);
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let bare = words.trim_start_matches(['-', '*', '+', ' ', '_']);
-        let value = bare.split_once(':').map_or(bare, |(_, value)| value);
-        let value = value.trim_start_matches('*').trim();
-        match value.is_empty() {
-            true => "no check".into(),
-            false => line::head(value, 120).to_owned(),
-        }
-    }
-}
+use crate::tasks::{Task, TaskFile, TaskKey, short_title};
 
 /// A task as it goes on record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,42 +188,6 @@ impl OnRecord {
                      {id}` agrees"
                 )
             }
-        })
-    }
-}
-
-/// What a review has found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Review {
-    /// For the record.
-    pub edits: Vec<PlanEdit>,
-    /// Boxes that are ticked with nothing behind it.
-    pub unproved: Vec<TaskKey>,
-    /// Whether tasks cannot be told apart, because they have one id.
-    pub has_doubles: bool,
-}
-
-impl Review {
-    /// The old ids with the new keys of the tasks that are called otherwise now.
-    pub fn renames(&self) -> HashMap<&str, &TaskKey> {
-        renames(&self.edits)
-    }
-
-    /// Notes in the state whether somebody has to look at this plan again, once
-    /// the edits are on record.
-    pub fn note_in(&self, state: &mut State, file: &TaskFile<'_>) {
-        if let Some(plan) = &mut state.plan {
-            let is_settled = self.unproved.is_empty() && !self.has_doubles;
-            *plan = if is_settled { file.digest().hex() } else { String::new() };
-        }
-    }
-
-    /// The tasks whose questions are new, or settled without a person.
-    pub fn settled(&self) -> impl Iterator<Item = &TaskKey> {
-        self.edits.iter().filter_map(|edit| match edit {
-            PlanEdit::Withdrawn(task) => Some(task),
-            PlanEdit::Recorded(planned) => Some(&planned.task),
-            _ => None,
         })
     }
 }
@@ -574,22 +478,6 @@ impl PlanRecord {
     }
 }
 
-/// A loop that an earlier version began has nothing on record: what is ticked
-/// counts, but for what is being worked on.
-fn first_sight(file: &TaskFile<'_>, during: Option<&str>) -> Review {
-    let at_work: Vec<&str> = during.unwrap_or_default().split(", ").collect();
-    let mut review = Review::default();
-    for task in &file.tasks {
-        let is_at_work = at_work.contains(&task.name().as_str());
-        let planned = PlannedTask::of(file, task, task.done && !is_at_work);
-        review.edits.push(PlanEdit::Recorded(planned));
-        if task.done && is_at_work {
-            review.unproved.push(task.key());
-        }
-    }
-    review
-}
-
 fn on_record(planned: &PlannedTask) -> OnRecord {
     OnRecord {
         task: planned.task.clone(),
@@ -598,73 +486,6 @@ fn on_record(planned: &PlannedTask) -> OnRecord {
         proof: planned.ticked.then_some(Proof::Stood),
         unconfirmed: None,
         asked_before: None,
-    }
-}
-
-impl Review {
-    /// A check that waits does not count, but the task is found by it.
-    fn reword(&mut self, task: &TaskKey, content: String, reads_otherwise: bool) {
-        if reads_otherwise {
-            self.edits.push(PlanEdit::Reworded { task: task.clone(), content });
-        }
-    }
-
-    fn missing(&mut self, on_record: &OnRecord, name: Option<TaskKey>, during: Option<&str>) {
-        let task = name.clone().unwrap_or_else(|| on_record.task.clone());
-        if let Some(to) = name {
-            self.edits.push(PlanEdit::Renamed { from: on_record.task.clone(), to });
-        }
-        if on_record.may_go(during) {
-            self.edits.push(PlanEdit::Removed(task));
-        } else if let Some(during) = during.filter(|_| !on_record.is_removal()) {
-            let change = Change::Removed(on_record.task.id.clone());
-            self.edits.push(PlanEdit::Unconfirmed { task, change, during: during.to_owned() });
-        }
-    }
-
-    fn compare(
-        &mut self,
-        on_record: &OnRecord,
-        file: &TaskFile<'_>,
-        task: &Task,
-        during: Option<&str>,
-    ) {
-        let key = task.key();
-        if key != on_record.task {
-            let (from, to) = (on_record.task.clone(), key.clone());
-            self.edits.push(PlanEdit::Renamed { from, to });
-        }
-        let asked = on_record.unconfirmed.as_ref().map(|asked| &asked.change);
-        let now = Lines::of(file, task);
-        // Putting a task back is no answer to what was asked about its check.
-        let still_asked = on_record.asked_before.as_ref().filter(|_| on_record.is_removal());
-        let still_asked = still_asked.filter(|asked| asked.change == Change::Check(now.clone()));
-        let changed_during = during.or(still_asked.map(|asked| asked.during.as_str()));
-        let content = file.content(task).hex();
-        let reads_otherwise = content != on_record.content;
-        if now == on_record.check {
-            if reads_otherwise {
-                self.edits.push(PlanEdit::Recorded(PlannedTask::of(file, task, false)));
-            } else if asked.is_some() {
-                self.edits.push(PlanEdit::Withdrawn(key.clone()));
-            }
-        } else if let Some(during) =
-            changed_during.filter(|_| asked != Some(&Change::Check(now.clone())))
-        {
-            let (task, change, during) = (key.clone(), Change::Check(now), during.to_owned());
-            self.edits.push(PlanEdit::Unconfirmed { task, change, during });
-            self.reword(&key, content, reads_otherwise);
-        } else if asked == Some(&Change::Check(now)) {
-            self.reword(&key, content, reads_otherwise);
-        } else {
-            self.edits.push(PlanEdit::Recorded(PlannedTask::of(file, task, false)));
-        }
-        match (task.done, on_record.proof, during) {
-            (true, None, Some(_)) => self.unproved.push(key),
-            (true, None, None) => self.edits.push(PlanEdit::Ticked(key)),
-            (false, Some(_), _) => self.edits.push(PlanEdit::Reopened(key)),
-            (true, Some(_), _) | (false, None, _) => {}
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::journal::follow_renames;
-use crate::tasks::TaskEdit;
+use crate::tasks::{Check, TaskEdit};
 
 fn record(entry: Entry) -> Record {
     Record::new("", entry)
@@ -365,4 +365,18 @@ fn finding_55_a_new_loop_has_nothing_to_review_unless_two_tasks_have_one_id() {
         note_beginning(&beginning(&file), &mut state, &file);
         assert_eq!(state.has_reviewed(&file), is_reviewed, "{text}");
     }
+}
+
+#[test]
+fn a_block_is_on_record_to_the_byte_and_a_list_without_its_ticks() {
+    let lines = |text: &str| {
+        let file = TaskFile::scan(text.as_bytes());
+        let lines = Lines::of(&file, &file.tasks[0]);
+        (Check::of_lines(&lines.0), file.fields(&file.tasks[0]).verify, lines)
+    };
+    let block = "- [ ] 1.1 a\n  - **Verify**:\n    ```sh\n    diff list - <<'E'\n    - [x] one  \n    E\n    ```\n";
+    let (on_record, asked, _) = lines(block);
+    assert_eq!(on_record, asked, "what is run is what stands there");
+    let list = "- [ ] 1.1 a\n  - **Verify**:\n    - [ ] `a`\n    - [ ] `b`\n";
+    assert_eq!(lines(list).2, lines(&list.replace("[ ] `a`", "[x] `a`  ")).2);
 }

@@ -40,7 +40,8 @@ struct Item<'a> {
 
 pub(super) fn parse(block: &[u8]) -> Fields {
     let mut fields = Fields::default();
-    let items = items(line::lines(block).skip(1), base(block));
+    let base = base(block);
+    let items = items(line::lines(block).skip(1), base);
     for item in &items {
         match item.name.to_ascii_lowercase().as_str() {
             "do" => fields.does = fields.does.or_else(|| Some(item.text())),
@@ -53,7 +54,8 @@ pub(super) fn parse(block: &[u8]) -> Fields {
             fields.script = item.script();
         }
     }
-    fields.verify = check(&items);
+    // As they are put on record, so that both ask for the same.
+    fields.verify = check_of_lines(&verify_lines_of(&items, block, base));
     if !items.iter().any(|item| item.name.eq_ignore_ascii_case("files")) {
         // Most titles name no file, and a plan may have a hundred thousand.
         let title = line::lines(block)
@@ -131,9 +133,13 @@ pub(super) fn raw(block: &[u8], name: &str) -> Option<String> {
 /// The lines of every Verify field as they stand, moved to the left by as much as the
 /// task is.
 pub(super) fn verify_lines(block: &[u8]) -> Vec<u8> {
-    let mut lines = Vec::new();
     let base = base(block);
-    for item in items(line::lines(block).skip(1), base).iter().filter(|item| item.is_verify()) {
+    verify_lines_of(&items(line::lines(block).skip(1), base), block, base)
+}
+
+fn verify_lines_of(items: &[Item<'_>], block: &[u8], base: usize) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for item in items.iter().filter(|item| item.is_verify()) {
         let end = item.nested().last().map_or(item.line.end, |line| line.end);
         // The last line of a file may have no end, and another field follow.
         if !lines.is_empty() && !lines.ends_with(b"\n") {
@@ -149,23 +155,28 @@ fn base(block: &[u8]) -> usize {
     line::lines(block).next().map_or(0, |line| line.indent())
 }
 
-/// Lines with so many blanks less in front of each.
+/// Lines with so many blanks less in front of each. What stands in a fence moves with
+/// the fence.
 fn moved_left(lines: &[u8], base: usize) -> Cow<'_, [u8]> {
     if base == 0 {
         return lines.into();
     }
-    let left =
-        line::lines(lines).map(|line| &lines[line.start + base.min(line.indent())..line.end]);
-    left.collect::<Vec<_>>().concat().into()
+    let mut fence: Option<(Fence, usize)> = None;
+    let mut left = Vec::with_capacity(lines.len());
+    for line in line::lines(lines) {
+        let by = fence.map_or(base, |(_, by)| by).min(line.indent());
+        fence = match fence {
+            Some((open, by)) => (!open.is_closed_by(&line)).then_some((open, by)),
+            None => Fence::opened_by(&line).map(|open| (open, by)),
+        };
+        left.extend_from_slice(&lines[line.start + by..line.end]);
+    }
+    left.into()
 }
 
 /// The check that such lines ask for.
 pub(super) fn check_of_lines(lines: &[u8]) -> Option<Check> {
-    check(&items(line::lines(lines), 0))
-}
-
-/// The check that the Verify fields among these ask for.
-fn check(items: &[Item<'_>]) -> Option<Check> {
+    let items = items(line::lines(lines), 0);
     let verify = || items.iter().filter(|item| item.is_verify());
     let pieces: Vec<Piece> = verify().flat_map(Item::pieces).collect();
     let texts: Vec<String> =

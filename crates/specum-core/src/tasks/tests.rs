@@ -252,14 +252,28 @@ mod properties {
         })
     }
 
+    /// A line below a task.
+    fn body_line() -> impl Strategy<Value = String> {
+        prop_oneof![
+            2 => "- \\*\\*(Verify|Do)\\*\\*:( `a`|)",
+            2 => Just("```sh".to_owned()), 1 => Just("```".to_owned()),
+            2 => "[a-z]{1,4}", 1 => "- `[a-z]{1,3}`", 1 => Just(String::new()),
+        ]
+    }
+
     proptest! {
         #[test]
-        fn every_check_is_the_same_when_it_is_made_of_its_lines(text in task_like()) {
-            let file = TaskFile::scan(&text);
-            for task in &file.tasks {
-                let lines = file.verify_lines(task);
-                prop_assert_eq!(Check::of_lines(&lines), file.fields(task).verify);
-            }
+        fn a_task_asks_for_the_same_check_however_far_it_is_indented(
+            lines in prop::collection::vec((0..9_usize, body_line()), 0..12),
+            by in 1..9_usize,
+        ) {
+            let block = |by: usize| {
+                let lines = lines.iter().map(|(blanks, line)| (by + blanks, line.as_str()));
+                let lines = std::iter::once((by, "- [ ] 1.1 a")).chain(lines);
+                lines.map(|(by, line)| " ".repeat(by) + line + "\n").collect::<String>()
+            };
+            let check = |block: &str| fields::parse(block.as_bytes()).verify;
+            prop_assert_eq!(check(&block(by)), check(&block(0)));
         }
 
         #[test]

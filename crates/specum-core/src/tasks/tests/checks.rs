@@ -169,3 +169,16 @@ fn bytes_that_are_no_text_are_run_as_they_are() {
     let check = file.fields(&file.tasks[0]).verify.unwrap();
     assert_eq!(check.commands(LOOKUP)[0].text, b"! grep -q 'caf\xe9' f");
 }
+
+#[test]
+fn a_check_on_record_is_the_one_of_the_block_wherever_its_lines_stand() {
+    // The block of a fence stands less far to the right than the task, and nobody
+    // closes the fence.
+    let block = "    - [ ] 1.1 a\n  - **Verify**:\n ```sh\n  if true; then\n    echo a\n  fi\n";
+    let file = TaskFile::scan(block.as_bytes());
+    let task = &file.tasks[0];
+    let check = file.fields(task).verify.unwrap();
+    let [command] = &check.commands(&|_| Program::Found)[..] else { panic!("{check:?}") };
+    assert_eq!(command.text, b" if true; then\n   echo a\n fi");
+    assert_eq!(Check::of_lines(&file.verify_lines(task)), Some(check));
+}

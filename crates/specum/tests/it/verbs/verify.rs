@@ -227,3 +227,13 @@ fn changed_files_that_the_check_runs_are_named() {
         assert!(journal.contains(&format!("\"proofs\":[\"{named}\"]")), "{journal}");
     }
 }
+
+#[test]
+fn a_block_is_run_as_it_stands_with_boxes_and_blanks() {
+    let world = World::started(
+        "- [ ] 1.1 a\n  - **Verify**:\n    ```sh\n    diff list - <<'E'\n    - [x] one  \n    E\n    ```\n",
+    );
+    world.write("list", "- [x] one  \n");
+    let said = world.finish("1.1", "TASK_COMPLETE").exits(0).stdout.clone();
+    assert!(said.contains("1.1 passed: verified"), "{said}");
+}
