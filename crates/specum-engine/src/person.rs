@@ -1,12 +1,13 @@
 //! Whether a command is a person's word.
 //!
-//! Some things are a person's to say: that a task is done which nobody checked,
+//! Some things are a person's to say: that a task is done without a check,
 //! that a change of the plan is right, that a blocked loop may go on. An agent
 //! has a shell too, so such a verb wants a proof: it was typed as a slash
 //! command, or as a whole message, in a host's session, or at a terminal that
-//! belongs to no host and no run. A session that an agent of a run has started
-//! proves nothing: the agent wrote what was typed there. That stops accidents and
-//! habits. Whoever sets out to forge a terminal is not stopped.
+//! belongs to no host and no run. A session or a terminal that was started by an agent
+//! of a run, or by a session that works on a loop, proves nothing: a model wrote what was
+//! typed there. That stops accidents and habits, and no model that sets out to forge a
+//! terminal.
 
 use std::io::{self, IsTerminal};
 
@@ -68,7 +69,7 @@ pub fn who(world: &World, verb: &str, typed: Door) -> Source {
 
 /// The way that proves a person's word, if one does.
 fn proof(world: &World, verb: &str, typed: Door) -> Option<Via> {
-    if is_below_a_run() {
+    if is_below_a_run() || is_below_a_session(world) {
         return None;
     }
     let by_command = (typed == Door::InSession).then_some(Via::Command);
@@ -80,6 +81,15 @@ fn proof(world: &World, verb: &str, typed: Door) -> Option<Via> {
 /// Whether an agent of a run has started this process, or the session around it.
 fn is_below_a_run() -> bool {
     RUN_MARKS.iter().any(|mark| std::env::var_os(mark).is_some())
+}
+
+/// Whether a session that works on a loop has started the host, or the terminal, around
+/// this process. Where processes have no names that cannot be told.
+fn is_below_a_session(world: &World) -> bool {
+    let Some(host) = world.launcher.host() else { return false };
+    let ancestors = process::ancestors();
+    let above = ancestors.iter().skip_while(|ancestor| **ancestor != host).skip(1);
+    above.into_iter().any(|ancestor| session::session_of(world, ancestor).is_some())
 }
 
 /// Whether somebody has typed this very command as a whole message in the

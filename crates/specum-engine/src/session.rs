@@ -131,7 +131,7 @@ pub struct Turn {
     /// Whether a person has opened it with words of their own, and no task was
     /// called since.
     pub is_a_persons: bool,
-    /// When it was opened, in RFC 3339; empty if nobody has to know.
+    /// When it was opened, in RFC 3339; empty if that is not needed.
     #[serde(default)]
     pub opened: String,
 }
@@ -204,7 +204,8 @@ pub fn judged_by_hooks(world: &World) -> Option<String> {
     of_any_host(world).filter(|session| Note::of(world, session).is_some())
 }
 
-/// Remembers which session a host's process has, for its commands.
+/// Remembers which session a host's process has: for its commands, and because no other
+/// session that it starts has a person's word.
 pub fn keep_session_of(
     world: &World,
     process: &Process,
@@ -218,7 +219,8 @@ pub fn keep_session_of(
     }
 }
 
-fn session_of(world: &World, process: &Process) -> Option<String> {
+/// The session that a host's process has, if it was remembered.
+pub(crate) fn session_of(world: &World, process: &Process) -> Option<String> {
     let bytes = world.disk.read(&process_path(world, process)?, MAX_BYTES).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

@@ -26,10 +26,10 @@ use specum_engine::owner;
 use specum_engine::ports::World;
 use specum_engine::project::{Project, Spec};
 use specum_engine::runner;
-use specum_engine::session::Note;
+use specum_engine::session::{self, Note};
 
-/// How often one attempt may be given out without a verdict before somebody
-/// has to look.
+/// How often one attempt may be given out without a verdict before a person has to
+/// look.
 const MAX_DELEGATIONS: usize = 4;
 /// How much of a sub-agent's transcript is searched for the brief.
 const BRIEF_SEARCH: u64 = 4 * 1024 * 1024;
@@ -53,8 +53,8 @@ pub(super) fn is_agent_call(input: &HookCall<'_>) -> bool {
     matches!(input.tool_name.as_deref(), Some("Agent" | "Task")) && input.agent_type.is_none()
 }
 
-/// Everything needed to work a spec; a host is not told why it cannot be had,
-/// the log is.
+/// Everything needed to work on a spec. The reason why it cannot be had goes to the log,
+/// not to the host.
 pub(super) fn opened(project: &Project, spec: Spec) -> Option<Workspace> {
     match Workspace::in_hook(project, spec) {
         Ok(workspace) => Some(workspace),
@@ -119,7 +119,7 @@ fn denial(reason: &str, news: &[String]) -> String {
     with_news(json!({"hookSpecificOutput": output}), news)
 }
 
-/// An answer, with what a person should know beside it.
+/// An answer, with what a person should know.
 pub(super) fn with_news(mut answer: Value, news: &[String]) -> String {
     if !news.is_empty() {
         answer["systemMessage"] = json!(news.join("\n"));
@@ -195,9 +195,7 @@ fn delegate(workspace: &Workspace, input: &HookCall<'_>, asked: &str) -> Result<
         tool_use_id: input.tool_use_id.clone().unwrap_or_default(),
     };
     record_call(workspace, input, opened, entry)?;
-    if let Err(error) = Note::asked(session, input.turn_id.as_deref(), &workspace.spec) {
-        log(&error.to_string());
-    }
+    remember_session(input, session, &workspace.spec);
     let mut updated = json!({
         "description": format!("task {}", opened.key.id),
         "subagent_type": format!("{OURS}{}", prompt::agent(opened.role)),
@@ -205,15 +203,27 @@ fn delegate(workspace: &Workspace, input: &HookCall<'_>, asked: &str) -> Result<
         // Said, not left out: since Claude Code 2.1.198 the default is `true`.
         "run_in_background": false,
     });
-    // Everything else is left out: in a copy of the tree nobody could judge it.
+    // Everything else is left out: work in a copy of the tree could not be judged.
     if let Some(model) = input.tool_input.get("model") {
         updated["model"] = model.clone();
     }
     Ok(updated)
 }
 
-/// Pauses a loop whose task was given out again and again, and nobody has heard
-/// of any of those who got it.
+/// Remembers that a session works on a loop, and which process it is.
+fn remember_session(input: &HookCall<'_>, session: &str, spec: &Spec) {
+    let asked = Note::asked(session, input.turn_id.as_deref(), spec);
+    let kept = asked.and_then(|()| match input.world.launcher.host() {
+        Some(process) => session::keep_session_of(input.world, &process, session),
+        None => Ok(()),
+    });
+    if let Err(error) = kept {
+        log(&error.to_string());
+    }
+}
+
+/// Pauses a loop whose task was given out again and again, and none of the calls came
+/// back.
 fn refuse_after_too_many(
     workspace: &Workspace,
     input: &HookCall<'_>,

@@ -123,3 +123,37 @@ fn a_typed_command_is_a_persons_word_and_an_untyped_one_is_none() {
     assert!(said.starts_with("error: there is no task 9.9"), "{said}");
     assert!(said.contains("Nothing was done. Tell the person what this says, and stop."), "{said}");
 }
+
+/// Runs specum as a session would whose host was started by the session of these tests.
+fn below_this_session(world: &World, args: &[&str], input: &Value) -> Call {
+    let inner = world.command();
+    let mut host = std::process::Command::new("timeout");
+    host.arg("600").arg(inner.get_program()).args(args).env_clear();
+    host.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    host.env("CLAUDE_CODE_SESSION_ID", "inner").current_dir(&world.root);
+    call(host, input.to_string().as_bytes())
+}
+
+#[test]
+fn what_the_model_of_a_session_types_into_another_one_is_no_persons_word() {
+    let world = session(PLAN);
+    let typed = json!({
+        "session_id": "inner",
+        "cwd": world.root,
+        "command_name": "ralph-specum:tick",
+        "command_args": "1.2",
+    });
+    let ticks = || {
+        below_this_session(&world, &["hook", "prompt"], &typed).silent();
+        below_this_session(&world, &["--from-session", "tick"], &json!({})).exits(0).stdout.clone()
+    };
+    // The session of these tests works on the loop from here on.
+    given(&calls(&world, "task 1.1", "t1"));
+    let refused = ticks();
+    assert!(refused.contains("`specum tick` is a person's to say"), "{refused}");
+    assert_eq!(world.read(TASKS), PLAN);
+    // Of a session that has no part in any loop nobody can tell.
+    fs::remove_dir_all(world.path("../home/.local/state/specum/sessions")).expect("kept there");
+    let said = ticks();
+    assert!(said.contains("1.2 ticked by you, not checked"), "{said}");
+}
