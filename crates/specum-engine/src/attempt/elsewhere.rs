@@ -2,7 +2,7 @@
 //! those tasks, so their boxes are opened again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use specum_core::attempt::Attempt;
 use specum_core::plan_record::PlanRecord;
@@ -30,13 +30,50 @@ impl Workspace {
             let Some(spec) = self.other_spec(git, path) else { continue };
             let Some(was_open) = open_before(git, opened, path)? else { continue };
             let Ok(now) = self.world().disk.read(&git.file(path), MAX_TEXT) else { continue };
-            let store = Store::of(&spec);
-            let locked = store.lock()?;
-            let ticked = ticked_since(&was_open, &now, &*store.plan_record()?);
-            locked.open_boxes(&ticked)?;
-            names.extend(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)));
+            names.extend(reopen(&spec, &was_open, &now)?);
         }
         Ok(names)
+    }
+
+    /// The same in a project without a repository, where the opening alone knows what
+    /// stood in the other plans.
+    pub(super) fn take_back_without_git(
+        &self,
+        opened: &Attempt,
+    ) -> Result<Vec<String>, AttemptError> {
+        let mut names = Vec::new();
+        for (path, plan) in self.plans_of_others() {
+            let Some(was_open) = opened.open_elsewhere.get(&path) else { continue };
+            let Ok(now) = self.world().disk.read(&plan, MAX_TEXT) else { continue };
+            let Some(dir) = plan.parent() else { continue };
+            names.extend(reopen(&self.spec_at(dir.to_owned()), was_open, &now)?);
+        }
+        Ok(names)
+    }
+
+    /// The open tasks of the other plans in a project without a repository. Plans that
+    /// are done are left out.
+    pub(super) fn open_without_git(&self) -> BTreeMap<String, Vec<String>> {
+        let open = self.plans_of_others().filter_map(|(path, plan)| {
+            let open = open_in(&self.world().disk.read(&plan, MAX_TEXT).ok()?);
+            (!open.is_empty()).then_some((path, open))
+        });
+        open.collect()
+    }
+
+    /// The plans of other specs, by their paths from the project's root.
+    fn plans_of_others(&self) -> impl Iterator<Item = (String, PathBuf)> {
+        self.others.iter().map(|dir| dir.join("tasks.md")).filter_map(|plan| {
+            let path = git::shown(plan.strip_prefix(&self.spec.root).ok()?);
+            Some((path, plan))
+        })
+    }
+
+    /// Another spec of this project.
+    fn spec_at(&self, dir: PathBuf) -> Spec {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let shown = dir.strip_prefix(&self.spec.root).unwrap_or(&dir).display().to_string();
+        Spec { name, shown, dir, root: self.spec.root.clone(), world: self.world().clone() }
     }
 
     /// The plans of other specs that git ignores, so that its status never names
@@ -70,6 +107,15 @@ impl Workspace {
         let (root, world) = (git.root().to_owned(), self.world().clone());
         Some(Spec { name, shown, dir: root.join(folder), root, world })
     }
+}
+
+/// Opens the boxes of another plan again that were ticked since, and names them.
+fn reopen(spec: &Spec, was_open: &[String], now: &[u8]) -> Result<Vec<String>, AttemptError> {
+    let store = Store::of(spec);
+    let locked = store.lock()?;
+    let ticked = ticked_since(was_open, now, &*store.plan_record()?);
+    locked.open_boxes(&ticked)?;
+    Ok(ticked.iter().map(|key| format!("{} of {}", key.id, spec.name)).collect())
 }
 
 /// The tasks of another plan that were open when an attempt began, if anybody

@@ -84,12 +84,12 @@ impl Workspace {
         by: By<'_>,
     ) -> Result<Judgement, AttemptError> {
         if let Ok(git) = &self.git {
-            // No attempt of anybody's: nobody could commit here.
+            // No attempt could be committed here, so none is charged for it.
             git.refuse_unable_to_commit()?;
         }
         self.complete_commits()?;
         // One check at a time: two builds in one tree break each other. Held
-        // until the commit is made, so that nobody takes the loop for finished
+        // until the commit is made, so that no other process takes the loop for finished
         // in between.
         let _turn = self.store.check_turn()?;
         // Whoever had the turn before may have judged this very attempt; its check
@@ -103,7 +103,7 @@ impl Workspace {
     }
 
     /// The first half of a judgement: what stands now, and what becomes of the
-    /// check. Whoever is told to stop meanwhile leaves it at that.
+    /// check. A caller that is to stop meanwhile ends here.
     pub fn examine<'r>(
         &self,
         opened: &Attempt,
@@ -141,7 +141,7 @@ impl Workspace {
         self.tell_vanished(opened, &tree, &changed);
         let elsewhere = match &self.git {
             Ok(git) => self.take_back_elsewhere(&**git, opened, &changed)?,
-            Err(_) => Vec::new(),
+            Err(_) => self.take_back_without_git(opened)?,
         };
         let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
@@ -272,7 +272,7 @@ impl Workspace {
         Ok(judged)
     }
 
-    /// Puts the fix tasks that a step has inserted on record at once: whoever is
+    /// Puts the fix tasks that a step has inserted on record at once: an agent that is
     /// still at work may edit them.
     pub(super) fn record_fixes(
         &self,

@@ -42,8 +42,12 @@ pub(super) struct Rewritten {
 impl Workspace {
     /// The tree as it stands.
     pub(super) fn tree(&self) -> Result<TreeState, AttemptError> {
-        let Ok(git) = &self.git else { return Ok(TreeState::default()) };
-        Ok(self.tree_of(git.status()?))
+        match &self.git {
+            Ok(git) => Ok(self.tree_of(git.status()?)),
+            Err(_) => {
+                Ok(TreeState { open_elsewhere: self.open_without_git(), ..TreeState::default() })
+            }
+        }
     }
 
     /// The same, with what git has said of it.
@@ -154,7 +158,7 @@ impl Workspace {
         let was_empty = changed.is_empty();
         let calls = ledger.calls_at_work();
         if calls.iter().any(|call| call.task.id == opened.key.id) {
-            // Without Files nothing tells whose it is; that it happened is told.
+            // Without Files nothing tells whose it is; the record says that it happened.
             changed.retain(|path| !files.is_empty() && !verify::is_named(&files, path));
         }
         if !was_empty {
@@ -283,7 +287,7 @@ impl Workspace {
     }
 
     /// The files among those changed that the check rests on and that were there
-    /// when the attempt began. Only told, so git may fail at it.
+    /// when the attempt began. This only informs, so git may fail at it.
     pub(super) fn changed_proofs(
         &self,
         opened: &Attempt,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{TASKS, World};
+use crate::world::{JOURNAL, STATE, TASKS, World};
 
 fn journal_of(world: &World, event: &str) -> serde_json::Value {
     let journal = world.read("specs/test-spec/.ralph-journal.jsonl");
@@ -352,6 +352,22 @@ fn nor_is_one_in_a_plan_that_git_ignores() {
     let told = "box 1.1 of other was ticked without a verdict and is open again";
     assert!(call.exits(0).stdout.contains(told), "{}", call.stdout);
     assert_eq!(world.read("specs/other/tasks.md"), "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+}
+
+#[test]
+fn nor_is_one_in_a_project_without_a_repository() {
+    let world = World::with_tasks("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    fs::remove_file(world.path(STATE)).expect("just written");
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [ ] 1.1 theirs\n");
+    world.write("specs/done/tasks.md", "- [x] 1.1 long ago\n");
+    world.specum(&["implement", "test-spec"]).exits(0);
+    assert!(!world.read(JOURNAL).contains("specs/done"), "nothing there could be ticked");
+    world.write("specs/other/tasks.md", "- [x] 1.0 z\n- [x] 1.1 theirs\n- [x] 1.2 new\n");
+    let call = world.finish("1.1", "TASK_COMPLETE");
+    let told = "box 1.1 of other was ticked without a verdict and is open again";
+    assert!(call.exits(0).stdout.contains(told), "{}", call.stdout);
+    let after = "- [x] 1.0 z\n- [ ] 1.1 theirs\n- [x] 1.2 new\n";
+    assert_eq!(world.read("specs/other/tasks.md"), after);
 }
 
 #[test]
