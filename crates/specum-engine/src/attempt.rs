@@ -1,6 +1,6 @@
 //! An attempt at a task, from its opening to its verdict.
 //!
-//! [`Workspace::open`] records what stands before anybody works;
+//! [`Workspace::open`] records what stands before the work begins;
 //! [`Workspace::judge`] compares it with what stands afterwards, runs the
 //! Verify command as it stood at the opening, and carries out the verdict:
 //! tick, note and commit, or a note of what failed. The lock is held for the
@@ -45,7 +45,7 @@ pub(crate) use self::judge::run_check;
 pub use self::judge::{By, Examination};
 pub use self::open::NextWork;
 pub(crate) use self::review::{checks_on_record, review};
-pub use self::review::{release_session, told, without_ticks};
+pub use self::review::{release_session, taken_back_in_words, without_ticks};
 pub(crate) use self::suite::{counted_suite, waiting_for_it};
 pub use self::worktree::{Renewed, Worktree};
 use crate::git::Status;
@@ -70,9 +70,9 @@ pub struct Workspace {
     after_commit: Mutex<Option<(Duration, Status)>>,
     /// The folders of the project's other specs.
     others: Vec<PathBuf>,
-    /// Which of their plans git ignores, once somebody has asked.
+    /// Which of their plans git ignores, once that was asked.
     hidden_plans: OnceLock<Vec<String>>,
-    /// What reviews of the plan have found, and nobody has told yet.
+    /// What reviews of the plan have found and a person has not been shown yet.
     news: Mutex<Vec<String>>,
     /// How long a check may take.
     pub check_time: CheckTime,
@@ -173,7 +173,7 @@ impl Workspace {
         self.begin(start, None)
     }
 
-    /// The same for somebody who has seen who held the loop. Refused if another has
+    /// The same for a caller that has seen who held the loop. Refused if another has
     /// taken it since: of two who find its owner dead, the first gets it.
     pub fn start_after(&self, start: Start, seen: &Holder) -> Result<View, AttemptError> {
         self.begin(start, Some(seen))
@@ -360,8 +360,8 @@ impl Workspace {
         }
     }
 
-    /// Nobody starts a loop anew, or ends an attempt, beside a process that is at
-    /// work in the tree: what its agent does from then on would be nobody's.
+    /// Refuses to start a loop again, or to end an attempt, while a run works in the
+    /// tree: what its agent does from then on would belong to no attempt.
     pub(super) fn refuse_beside_a_run(&self, state: &State) -> Result<(), AttemptError> {
         match owner::holder(&self.store, Some(state), Asker::Runner(&self.world().launcher.me())) {
             Holder::Other(owner @ Owner::Runner { .. }) => {
@@ -388,7 +388,7 @@ impl Workspace {
         }
     }
 
-    /// Nobody opens an attempt beside a run: it would be worked twice.
+    /// Refuses to open an attempt while a run works: it would be worked twice.
     pub fn refuse_while_a_run_works(&self) -> Result<(), AttemptError> {
         let state = self.store.read_state().and_then(Result::ok);
         state.map_or(Ok(()), |state| self.refuse_beside_a_run(&state))

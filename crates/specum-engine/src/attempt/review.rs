@@ -28,7 +28,7 @@ pub(crate) struct ReviewedPlan {
     pub(crate) plan_record: Arc<PlanRecord>,
     /// Ticks with nothing behind them, which are still to be taken back.
     pub(crate) unproved: Vec<TaskKey>,
-    /// What a person should hear of.
+    /// What a person should know.
     pub(crate) news: Vec<String>,
     /// Whether the plan differs from what was on record.
     pub(crate) has_changed: bool,
@@ -53,7 +53,7 @@ impl Workspace {
     }
 
     /// Opens the boxes again that were ticked with nothing behind it. A state
-    /// that somebody has spoilt does not hold that up: the journal has another.
+    /// that cannot be read does not prevent that: the journal has another.
     pub fn take_back_ticks(&self) -> Result<(), AttemptError> {
         let locked = self.store.lock()?;
         let tasks = self.store.read_tasks()?;
@@ -78,9 +78,9 @@ impl Workspace {
         })
     }
 
-    /// Writes the loop's own files again if somebody has deleted them, such as by
-    /// `git clean -fdx`, and says so. For whoever works unattended: in a session a
-    /// person is asked to begin anew.
+    /// Writes the loop's own files again if they were deleted, such as by
+    /// `git clean -fdx`, and says so. For an unattended run: in a session a person is
+    /// asked to start again.
     pub fn bring_back(&self) -> Result<(), AttemptError> {
         if !self.world().disk.exists(&self.spec.dir) {
             return Ok(());
@@ -94,7 +94,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Keeps what a review has found for whoever talks to a person.
+    /// Keeps what a review has found until it is shown to a person.
     pub(super) fn tell(&self, reviewed: &mut ReviewedPlan) {
         self.news.lock().expect("no holder panics").append(&mut reviewed.news);
     }
@@ -159,7 +159,7 @@ pub(crate) fn review(
             .extend(asked.iter().filter_map(|id| reviewed.plan_record.task(id)?.question()));
         reviewed.view.state = step.state;
     } else {
-        // With whatever is written next, nobody has to look again.
+        // The next record brings the state up to date, so no further review is needed.
         found.note_in(&mut state, &file);
         reviewed.view.state = Some(state);
     }
@@ -218,7 +218,7 @@ fn asked(edits: &[PlanEdit]) -> Vec<String> {
 /// A session that has ended holds the loop no more.
 pub fn release_session(store: &Store, session_id: &str) -> Result<(), StoreError> {
     let locked = store.lock()?;
-    // From now on a tick is a person's; what stands unproved is nobody's.
+    // From now on a tick is a person's; one that is unproved by now is not.
     let mut reviewed = review(store, &locked, locked.read()?)?;
     take_back(&locked, &mut reviewed)?;
     let Some(state) = &reviewed.view.state else { return Ok(()) };
@@ -255,7 +255,7 @@ pub(super) fn take_back(
             Changes { tasks, state: StateChange::Keep, ..Changes::default() }
         }
     };
-    reviewed.news.push(told(&names));
+    reviewed.news.push(taken_back_in_words(&names));
     if reviewed.view.tasks.is_some() {
         reviewed.view.tasks = Some(Arc::new(TaskEdit::apply_to(&changes.tasks, &file)));
     }
@@ -263,7 +263,7 @@ pub(super) fn take_back(
 }
 
 /// That these boxes are open again, in words.
-pub fn told(names: &[String]) -> String {
+pub fn taken_back_in_words(names: &[String]) -> String {
     let (boxes, were, are) =
         if names.len() == 1 { ("box", "was", "is") } else { ("boxes", "were", "are") };
     format!("{boxes} {} {were} ticked without a verdict and {are} open again", names.join(", "))

@@ -126,7 +126,7 @@ impl Foreman<'_> {
         let workspace = self.crew.workspace;
         let ticked = workspace.take_back_elsewhere(&*worktree.git, &self.work.attempt, changed)?;
         if !ticked.is_empty() {
-            workspace.warn(attempt::told(&ticked))?;
+            workspace.warn(attempt::taken_back_in_words(&ticked))?;
         }
         self.crew.record_check(&self.work.attempt, false)?;
         Ok(!self.crew.stop.is_set())

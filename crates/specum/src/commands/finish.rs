@@ -159,7 +159,7 @@ pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
         }
     }
     if !verdict.unticked.is_empty() {
-        print(attempt::told(&verdict.unticked))?;
+        print(attempt::taken_back_in_words(&verdict.unticked))?;
     }
     verdict.signals.iter().try_for_each(print)
 }

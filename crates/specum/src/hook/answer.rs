@@ -1,11 +1,11 @@
-//! What a coordinator hears when a call has ended: the verdict, and what is
+//! What a coordinator reads when a call has ended: the verdict, and what is
 //! next.
 //!
 //! `post-tool-use` puts it in the place of the call's result, so that the
 //! coordinator goes on within its turn. Where the host works on in the
 //! background, the turn ends with the launch, and the host's own notification
 //! opens the next one: `submit`, in [`super::turn`], tells it there. What is
-//! next is told once, by whoever finds that every verdict of the round is in.
+//! next is said once, by the hook that finds every verdict of the round in.
 
 use serde_json::{Value, json};
 use specum_core::attempt::{Attempt, LateWork, Ledger};
@@ -15,7 +15,7 @@ use specum_core::machine;
 
 use super::agent::{is_agent_call, with_news};
 use super::{HookCall, Lookup, log, lookup};
-use specum_engine::attempt::{Workspace, told};
+use specum_engine::attempt::{Workspace, taken_back_in_words};
 use specum_engine::ops::{self, OpError};
 use specum_engine::session::Note;
 
@@ -33,11 +33,12 @@ pub(super) fn after_call(input: &HookCall<'_>) -> Option<String> {
     if !is_agent_call(input) {
         return None;
     }
-    let (workspace, delegation) = called(input, input.tool_use_id.as_deref()?)?;
-    if input.tool_response["status"] == "async_launched" {
+    let call = input.tool_use_id.as_deref()?;
+    let (workspace, delegation) = called(input, call)?;
+    if is_under_way(&input.tool_response) {
         return Some(launched(input, &delegation));
     }
-    let answer = ended(&workspace, &delegation, &said(&input.tool_response));
+    let answer = ended(&workspace, &delegation, call, &said(&input.tool_response));
     // Everything else as it came, if there is anything else.
     let mut response = input.tool_response.clone();
     if !response.is_object() {
@@ -53,9 +54,10 @@ pub(super) fn failed_call(input: &HookCall<'_>) -> Option<String> {
     if !is_agent_call(input) {
         return None;
     }
-    let (workspace, delegation) = called(input, input.tool_use_id.as_deref()?)?;
+    let call = input.tool_use_id.as_deref()?;
+    let (workspace, delegation) = called(input, call)?;
     let said = input.error.as_deref().unwrap_or("nothing");
-    let answer = ended(&workspace, &delegation, line::head(said, 300));
+    let answer = ended(&workspace, &delegation, call, line::head(said, 300));
     let output = json!({"hookEventName": "PostToolUseFailure", "additionalContext": answer.text});
     Some(with_news(json!({"hookSpecificOutput": output}), &answer.news))
 }
@@ -70,6 +72,14 @@ pub(super) fn called(input: &HookCall<'_>, tool_use_id: &str) -> Option<(Workspa
     let ledger = workspace.store.ledger().ok()?;
     let delegation = ledger.called(tool_use_id)?.clone();
     Some((workspace, delegation))
+}
+
+/// Whether a call has only begun when it returns. Claude Code says so of one in the
+/// background (`async_launched`), on another machine (`remote_launched`), and of a member
+/// of a team (`teammate_spawned`).
+fn is_under_way(response: &Value) -> bool {
+    let status = response["status"].as_str().unwrap_or_default();
+    status.ends_with("launched") || status.ends_with("spawned")
 }
 
 /// A call that the host has sent into the background. The turn ends here: with
@@ -95,8 +105,8 @@ fn said(response: &Value) -> String {
 }
 
 /// What the end of a call means.
-pub(super) fn ended(workspace: &Workspace, delegation: &Attempt, said: &str) -> Answer {
-    match outcome(workspace, delegation, said) {
+pub(super) fn ended(workspace: &Workspace, delegation: &Attempt, call: &str, said: &str) -> Answer {
+    match outcome(workspace, delegation, call, said) {
         Ok(mut answer) => {
             answer.news.extend(workspace.take_news());
             answer
@@ -108,7 +118,12 @@ pub(super) fn ended(workspace: &Workspace, delegation: &Attempt, said: &str) -> 
     }
 }
 
-fn outcome(workspace: &Workspace, delegation: &Attempt, said: &str) -> Result<Answer, OpError> {
+fn outcome(
+    workspace: &Workspace,
+    delegation: &Attempt,
+    call: &str,
+    said: &str,
+) -> Result<Answer, OpError> {
     let id = &delegation.key.id;
     if workspace.was_cancelled() {
         let text = format!("Task {id}: the loop was cancelled meanwhile. Stop here.\n");
@@ -116,7 +131,7 @@ fn outcome(workspace: &Workspace, delegation: &Attempt, said: &str) -> Result<An
     }
     let ledger = workspace.store.ledger()?;
     if !ledger.has_verdict(&delegation.id) {
-        return without_verdict(workspace, &ledger, delegation, said);
+        return without_verdict(workspace, &ledger, delegation, (call, said));
     }
     let Some(verdicts) = close_round(workspace)? else {
         let text = format!("Task {id} has ended; see the others of its group.\n");
@@ -131,13 +146,13 @@ fn outcome(workspace: &Workspace, delegation: &Attempt, said: &str) -> Result<An
     Ok(answer)
 }
 
-/// The verdicts that nobody has told yet, a line each for the person.
+/// The verdicts that were not shown yet, a line each for the person.
 pub(super) fn verdicts(workspace: &Workspace) -> Result<Vec<String>, OpError> {
     let verdicts = close_round(workspace)?.unwrap_or_default();
     Ok(in_words(workspace, &verdicts)?.news)
 }
 
-/// The verdicts of a round that is over, for whoever asks first.
+/// The verdicts of a round that is over, for the first caller.
 fn close_round(workspace: &Workspace) -> Result<Option<Vec<Record>>, OpError> {
     let (locked, ledger) = loop {
         // A pass counts with its commit, which its judge may be making still.
@@ -163,7 +178,7 @@ fn without_verdict(
     workspace: &Workspace,
     ledger: &Ledger,
     delegation: &Attempt,
-    said: &str,
+    (call, said): (&str, &str),
 ) -> Result<Answer, OpError> {
     let id = &delegation.key.id;
     if ledger.is_open(&delegation.id) && ledger.reported(&delegation.id).is_some() {
@@ -183,11 +198,20 @@ fn without_verdict(
         };
         return Ok(Answer { text, news: Vec::new() });
     }
-    let calls = ledger.calls_at_work();
-    for call in calls.iter().filter(|call| call.task.id == *id) {
-        let (task, tool_use_id) = (call.task.clone(), call.tool_use_id.clone());
+    let at_work = ledger.calls_at_work();
+    let same_attempt = || at_work.iter().filter(|known| known.attempt == delegation.id);
+    // A call that was broken off may return when another one has taken its place.
+    if same_attempt().any(|known| known.tool_use_id != call) {
+        let text = format!(
+            "This call for task {id} is over, and another one is at work on it. Wait for its \
+             result.\n"
+        );
+        return Ok(Answer { text, news: Vec::new() });
+    }
+    for known in same_attempt() {
+        let (task, tool_use_id) = (known.task.clone(), known.tool_use_id.clone());
         let entry = Entry::Returned { task, tool_use_id };
-        workspace.store.lock()?.record_of(&call.attempt, entry)?;
+        workspace.store.lock()?.record_of(&known.attempt, entry)?;
     }
     let (text, news) = match waiting(workspace)? {
         Some(why) => (format!("Task {id} ended without a verdict. {why}\n"), why),
@@ -291,7 +315,7 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
         if let Entry::Passed { unticked, .. } | Entry::Failed { unticked, .. } = &record.entry
             && !unticked.is_empty()
         {
-            let text = told(unticked);
+            let text = taken_back_in_words(unticked);
             answer.text.push_str(&format!("The {text}.\n"));
             answer.news.push(text);
         }

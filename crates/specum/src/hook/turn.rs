@@ -3,7 +3,7 @@
 //!
 //! A turn that a person opens with words of their own may end as soon as they
 //! are answered, whatever loop waits. A notification of the host about a call of
-//! ours is where the coordinator hears the verdict.
+//! ours brings the verdict to the coordinator.
 
 use serde_json::json;
 use specum_core::hook::{Host, split_arguments};
@@ -37,7 +37,7 @@ pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
         return Some(answer);
     }
     let session = input.session_id.as_deref()?;
-    // A sub-agent's prompt is nobody's word.
+    // A sub-agent's prompt is no person's word.
     if input.agent_id.is_some() {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
     };
     let note = if input.host.works_itself() { at_home(input, note) } else { note };
     if input.host == Host::Gemini && prompt.starts_with(OF_GEMINI_ITSELF) {
-        // The model's next words are all that the next stop hears.
+        // The next stop gets only the model's next words.
         remember(input, &Note { heard: 0, ..note });
         return None;
     }
@@ -145,7 +145,7 @@ fn notification(input: &HookCall<'_>, prompt: &str, call: &str) -> Option<String
     let (workspace, delegation) = called(input, call)?;
     let said = between(prompt, "<result>", "</result>");
     let said = said.or_else(|| between(prompt, "<summary>", "</summary>")).unwrap_or("nothing");
-    let answer = ended(&workspace, &delegation, line::head(said, 300));
+    let answer = ended(&workspace, &delegation, call, line::head(said, 300));
     if let Some(mut note) = input.session_id.as_deref().and_then(|id| Note::of(input.world, id)) {
         note.background.retain(|launched| launched != call);
         let id = input.turn_id.clone().unwrap_or_default();

@@ -290,7 +290,7 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
         rows.push(("plan", check.clone(), Tone::Wary));
     }
     if !summary.unticked.is_empty() {
-        rows.push(("opened", attempt::told(&summary.unticked), Tone::Wary));
+        rows.push(("opened", attempt::taken_back_in_words(&summary.unticked), Tone::Wary));
     }
     for proofs in &summary.proofs {
         let text =

@@ -133,3 +133,16 @@ fn a_result_of_any_shape_is_answered() {
         assert!(output["content"][0]["text"].as_str().unwrap().contains("task 1.1"), "{shape}");
     }
 }
+
+#[test]
+fn a_call_that_has_only_begun_is_not_taken_for_one_that_has_ended() {
+    for status in ["async_launched", "remote_launched", "teammate_spawned"] {
+        let world = session(PLAN);
+        given(&calls(&world, "task 1.1", "t1"));
+        let answer = returns(&world, "t1", &json!({"status": status})).exits(0).json();
+        assert_eq!(answer["continue"], false, "{status}: {answer}");
+        assert_eq!(recorded(&world, "returned"), Vec::<String>::new(), "{status}");
+        let twice = refused(&calls(&world, "task 1.1", "t2"));
+        assert!(twice.contains("is being worked on by another call"), "{status}: {twice}");
+    }
+}

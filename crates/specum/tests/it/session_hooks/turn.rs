@@ -74,6 +74,23 @@ fn a_call_that_a_person_breaks_off_is_over_with_their_next_prompt() {
 }
 
 #[test]
+fn a_call_that_returns_late_does_not_end_the_one_that_has_taken_its_place() {
+    let world = session(PLAN);
+    let call = |turn: &str, id: &str| {
+        let fields = json!({"prompt_id": turn, "tool_use_id": id});
+        calls_with(&world, &fields, &json!({"prompt": "task 1.1"}))
+    };
+    given(&call("1", "t1"));
+    says(&world, "2", "what was that?").silent();
+    given(&call("3", "t2"));
+    let text = result_of(&world, "t1", "[Request interrupted by user]");
+    assert!(text.contains("another one is at work on it. Wait for its result."), "{text}");
+    assert_eq!(recorded(&world, "returned"), ["1.1"], "the first one alone");
+    let twice = refused(&call("3", "t3"));
+    assert!(twice.contains("is being worked on by another call"), "{twice}");
+}
+
+#[test]
 fn the_verdict_on_a_call_in_the_background_comes_with_the_hosts_notification() {
     let world = session(PLAN);
     given(&calls_with(
