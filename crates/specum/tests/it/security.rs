@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::docs::rust_files;
+use crate::docs::house::rust_files;
 use crate::session_hooks::{calls, ends, given, refused};
 use crate::world::{JOURNAL, STATE, TASKS, World, call, on_a_terminal, skipped, specum};
 
