@@ -27,6 +27,20 @@ fn whole_run(agent: &str, output: &str) -> String {
     named
 }
 
+/// A line of a stream in which an agent says anything.
+fn spoken_line() -> impl Strategy<Value = Vec<u8>> {
+    any::<String>().prop_flat_map(|text| {
+        let content = json!([{"type": "text", "text": text}]);
+        let lines = [
+            json!({"type": "assistant", "message": {"content": content}}),
+            json!({"type": "message", "role": "assistant", "content": text}),
+            json!({"type": "text", "part": {"text": text}}),
+            json!({"type": "error", "message": text}),
+        ];
+        prop::sample::select(lines.map(|line| line.to_string().into_bytes()).to_vec())
+    })
+}
+
 macro_rules! sample {
     ($name:literal) => {
         include_str!(concat!("samples/", $name))
@@ -102,12 +116,23 @@ proptest! {
     #[test]
     fn no_log_is_too_strange(
         agent in prop::sample::select(vec!["claude", "codex", "gemini", "opencode", "x"]),
-        lines in prop::collection::vec(any::<Vec<u8>>(), 0..8),
+        lines in prop::collection::vec(prop_oneof![any::<Vec<u8>>(), spoken_line()], 0..8),
     ) {
         let mut transcript = Transcript::of(Some(agent));
-        for line in &lines {
-            transcript.line(line);
+        let mut spoken: Vec<Spoken> = lines.iter().flat_map(|line| transcript.line(line)).collect();
+        spoken.extend(transcript.end());
+        for piece in spoken {
+            // What is no part of a stream stands as it is.
+            let (Spoken::Words(text)
+            | Spoken::Call(text)
+            | Spoken::Result { text, .. }
+            | Spoken::Note(text)
+            | Spoken::Trouble(text)) = piece
+            else {
+                continue;
+            };
+            let steers = |c: char| c != '\n' && c != '\t' && sanitize::is_hidden(c);
+            prop_assert!(!text.contains(steers), "{:?}", text);
         }
-        transcript.end();
     }
 }

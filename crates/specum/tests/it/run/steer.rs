@@ -222,11 +222,12 @@ fn a_loop_that_has_reached_a_cap_goes_on_with_a_higher_one() {
 fn what_is_a_persons_is_refused_from_an_agents_shell() {
     let world = World::started(PHASES);
     let before = world.read(TASKS);
-    let verbs: [&[&str]; 6] = [
+    let verbs: [&[&str]; 7] = [
         &["note", "1.1", "x"],
         &["retry", "1.1"],
         &["skip", "1.1"],
         &["unskip", "1.1"],
+        &["undo", "1.1"],
         &["approve"],
         &["resume", "--max-cost", "50"],
     ];
