@@ -88,7 +88,7 @@ pub struct Options {
     pub keep_days: Option<u64>,
     /// The branch that is worked on.
     pub branch: Branch,
-    /// How a person hears of it who is not looking.
+    /// How a person who is not watching learns of its end.
     pub notify: Option<Notify>,
 }
 
@@ -193,8 +193,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// The longest note in the lock of a tree worth reading.
 const MAX_NOTE: u64 = 64 * 1024;
 
-/// How many messages may wait for the dispatcher before whoever sends them
-/// does: an agent that floods us is held up, not kept in memory.
+/// How many messages may wait for the driver. Beyond that the sender waits: the output
+/// of an agent that prints without end is held up, not kept in memory.
 const WAITING_MESSAGES: usize = 32;
 
 fn listed(paths: &[String]) -> String {
@@ -204,8 +204,8 @@ fn listed(paths: &[String]) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// Who hears what passes in a run and is recorded nowhere. A run goes on although
-/// nobody listens: nothing here fails, and only [`Listener::keep_pace`] ever waits.
+/// Receives what happens in a run and is recorded nowhere. A run goes on without a
+/// listener: nothing here fails, and only [`Listener::keep_pace`] ever waits.
 /// Everything else is in the [feed](crate::feed).
 pub trait Listener: Sync {
     /// An agent said all this.
@@ -253,7 +253,7 @@ pub fn run(
     run_by(workspace, options, listener, driver::drive)
 }
 
-/// The same, by somebody who drives the coordinator.
+/// The same, with a given driver of the coordinator.
 fn run_by(
     workspace: &Workspace,
     options: &Options,
@@ -274,7 +274,7 @@ fn run_by(
         Some(_) => recover::end_survivors(workspace),
         None => recover::recover(workspace, None),
     });
-    // What cannot be recorded now cannot be told either: the release fails as well.
+    // A warning that cannot be recorded is lost; the release then fails as well.
     let warned = workspace.take_news().into_iter().try_for_each(|text| workspace.warn(text));
     // The first thing that went wrong is the one to tell.
     let outcome = worked
@@ -355,12 +355,11 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
     let owner = Some(Owner::Runner { process: me });
     workspace.start_after(Start { owner, ..options.start.clone() }, &holder)?;
     // A session that another plugin drives would be sent back to the same work.
-    ralph_loop::end(&workspace.spec)?;
-    let ready = recover::recover(workspace, until).and_then(|()| {
-        match options.allow_dirty || options.isolate {
-            true => Ok(()),
-            false => refuse_dirty(workspace),
-        }
+    let ended = ralph_loop::end(&workspace.spec).map_err(RunError::from);
+    let recovered = ended.and_then(|_| recover::recover(workspace, until));
+    let ready = recovered.and_then(|()| match options.allow_dirty || options.isolate {
+        true => Ok(()),
+        false => refuse_dirty(workspace),
     });
     if let Err(error) = &ready {
         let why = format!("not begun: {error}");
@@ -396,7 +395,7 @@ pub(crate) fn alone_in_tree(workspace: &Workspace) -> Result<Option<AloneInTree>
     match lock_of_the_living(world, &path)? {
         Some(mut lock) => {
             let note = serde_json::to_vec(&TreeUser { spec, process: world.launcher.me() });
-            // Without it others are told less.
+            // Without the note, the message for other runs says less.
             let _ = lock.note(&note.expect("plain data is JSON"));
             git.be_alone(true);
             Ok(Some(AloneInTree { git: Arc::clone(git), _lock: lock }))
@@ -441,7 +440,7 @@ fn tree_user(world: &World, lock: &Path) -> Option<TreeUser> {
 /// Deletes the logs of a spec that is about to be deleted itself.
 pub fn forget(spec: &Spec) {
     for place in [logs::log_dir(spec), names::worktrees_dir(spec)].into_iter().flatten() {
-        // A copy of what nobody asks for any more.
+        // Copies that are not needed any more.
         let _ = spec.world.disk.remove_tree(&place);
     }
 }
@@ -477,8 +476,8 @@ pub fn put_away_finished(workspace: &Workspace) -> Result<(), RunError> {
     recover::recover(workspace, until)
 }
 
-/// A tree with changes of the user's own is not worked in: nobody could tell
-/// them from an agent's afterwards.
+/// Refuses a tree with changes of the user's own: afterwards they could not be told
+/// from an agent's.
 fn refuse_dirty(workspace: &Workspace) -> Result<(), RunError> {
     match workspace.foreign_changes()? {
         changes if changes.is_empty() => Ok(()),
@@ -519,8 +518,8 @@ fn work(
     launcher.when_interrupted(Box::new(move || interrupted.set(Outcome::Interrupted)));
     let store = workspace.store.clone();
     let say = move |text| {
-        // The spec's lock is held by nobody who waits for git. One who cannot record
-        // it goes on waiting all the same.
+        // Nothing that waits for git holds the spec's lock. If the warning cannot be
+        // recorded, the wait goes on all the same.
         let _ = store.lock().and_then(|locked| locked.record(Entry::Warning { text }));
     };
     if let Ok(git) = &workspace.git {
