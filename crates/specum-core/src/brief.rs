@@ -63,7 +63,7 @@ const CLOSE: &str = " -->";
 /// Where an attempt is worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkPlace {
-    /// In the user's tree, and nobody else works there.
+    /// In the user's tree, alone.
     Alone,
     /// In the user's tree, together with others.
     Shared,
@@ -104,7 +104,7 @@ pub struct Brief<'a> {
     pub output: &'a str,
     /// The reference that holds what an earlier attempt had changed.
     pub kept: Option<&'a str>,
-    /// What a person has said to whoever works on the task, in its order.
+    /// A person's notes for the task, in their order.
     pub words: &'a [&'a str],
     /// The learnings of earlier executors.
     pub learnings: &'a str,

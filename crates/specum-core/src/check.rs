@@ -31,7 +31,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// What the lint looks at beside the plan.
+/// What the lint looks at in addition to the plan.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Which programs there are.
@@ -86,7 +86,7 @@ pub fn check(file: &TaskFile<'_>, around: Surroundings<'_>) -> Vec<Finding> {
             match first_with_id.get(id) {
                 Some(line) => {
                     let message = format!("id {id} is taken: line {line} has it already");
-                    // Nobody works them any more, so nobody confuses them.
+                    // Done tasks are not worked on, so they cannot be mixed up.
                     let severity =
                         if open.contains(id) { Severity::Error } else { Severity::Warning };
                     add(task.line, severity, message);

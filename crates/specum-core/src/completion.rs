@@ -10,7 +10,7 @@ use crate::line;
 
 /// What an agent says when every task is done.
 pub const ALL_TASKS_COMPLETE: &str = "ALL_TASKS_COMPLETE";
-/// The same, as the Ralph Loop plugin wants to hear it.
+/// The same, in the form that the Ralph Loop plugin expects.
 pub const PROMISE: &str = "<promise>ALL_TASKS_COMPLETE</promise>";
 /// What an executor says at the end of its task.
 pub const TASK_COMPLETE: &str = "TASK_COMPLETE";

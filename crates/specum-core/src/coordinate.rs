@@ -94,7 +94,7 @@ enum Stage {
     Ready,
     /// Its agent has failed, and with it the attempt.
     Failed(Trouble),
-    /// It is to be ended for a person, and nobody works on it any more.
+    /// It is to be ended for a person, and no agent works on it any more.
     Unwanted,
 }
 
@@ -210,7 +210,7 @@ impl Coordinator {
                     Broken::Attempt(attempt) => drop(self.leave(&attempt)),
                     Broken::Other => {}
                 }
-                // What has failed is told by whoever drives the run. It counts more than
+                // The driver of the run reports what has failed. It counts more than
                 // a cap, for which the tree would be looked at once more.
                 let failed = Outcome::Failed { why: String::new() };
                 self.stop(failed.clone(), actions);
@@ -264,17 +264,17 @@ impl Coordinator {
     /// Ends those who have taken too long, and the run when a cap is reached.
     fn look_at_time(&mut self, now: Millis, actions: &mut Vec<Action>) {
         for (launch, trouble) in self.agents.overdue(now) {
-            // Again, if need be, until its end is told.
+            // Again, if need be, until its end is reported.
             self.ended_by_us.entry(launch).or_insert(trouble);
             actions.push(Action::End(launch));
         }
-        // Again, if need be: somebody may just have been about to start.
+        // Again, if need be: an agent may just have been about to start.
         self.end_unwanted(actions);
         if let Some(why) = self.agents.exhausted(&self.budget, self.uncharged(now)) {
             self.stop(Outcome::Capped { why }, actions);
         }
         if self.stops.is_some() {
-            // Again and again: somebody may just have been about to start.
+            // Again and again: an agent may just have been about to start.
             actions.push(Action::EndAll);
         }
     }
@@ -381,7 +381,7 @@ impl Coordinator {
         self.let_join(actions);
     }
 
-    /// What nobody wants any more and nobody works on waits for nothing but its end.
+    /// An unwanted attempt without an agent waits for nothing but its end.
     fn let_go_of_unwanted(&mut self) {
         for member in self.window.iter_mut().filter(|member| member.is_unwanted) {
             if !matches!(member.stage, Stage::AtWork | Stage::Checking) {

@@ -159,7 +159,7 @@ pub fn split_arguments(text: &str) -> Option<Vec<String>> {
 pub enum HookOutput {
     /// Nothing: the agent may stop.
     Silent,
-    /// The agent may stop, and the person is told why.
+    /// The agent may stop, and the person sees why.
     Tell(String),
     /// The agent goes on.
     Block {
@@ -168,7 +168,7 @@ pub enum HookOutput {
         /// What the person reads.
         system_message: String,
     },
-    /// The same, for a host that can be told without an error on the screen.
+    /// The same, for a host that takes it without showing an error.
     Guide {
         /// What the model reads, and the person sees as feedback.
         context: String,

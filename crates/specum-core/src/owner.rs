@@ -83,7 +83,7 @@ impl Owner {
         self.asker().is(other)
     }
 
-    /// The owner as somebody who asks.
+    /// The owner in the role of the asker.
     pub fn asker(&self) -> Asker<'_> {
         match self {
             Owner::Session { session_id, .. } => Asker::Session(session_id),

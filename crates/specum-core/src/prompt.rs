@@ -108,7 +108,7 @@ impl PlanPosition {
     }
 }
 
-/// What the person is shown beside a continuation.
+/// What the person sees with a continuation.
 pub fn system_message(state: &State, place: PlanPosition) -> String {
     format!(
         "Ralph-specum iteration {} | Task {}/{}",
@@ -448,7 +448,7 @@ pub fn capped(host: Host, cap: u64) -> String {
     )
 }
 
-/// What a session is told of a spec when it starts.
+/// The note about a spec for a session that starts.
 pub fn session_note(
     host: Host,
     spec: SpecName<'_>,

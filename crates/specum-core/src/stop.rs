@@ -47,7 +47,7 @@ pub struct Scene<'a> {
     pub news: &'a [String],
 }
 
-/// What a session has to do with a loop that nobody else holds.
+/// What a session has to do with a loop that no one else holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stake {
     /// Another program began the loop: whoever is blocked first holds it.
@@ -372,7 +372,7 @@ impl Scene<'_> {
         prompt::sent_back(&news, task, notice)
     }
 
-    /// What sends a coordinator back that has been told everything before.
+    /// Sends a coordinator back that has read all the rules before.
     fn guidance(&self, state: &State, notice: Notice) -> String {
         let unit = self.unit(state);
         let due: Vec<DueTask<'_>> = match self.tasks {
@@ -398,7 +398,7 @@ impl Scene<'_> {
     }
 }
 
-/// What a person is told who is free while a loop waits.
+/// The line for a person who is free to go while a loop waits.
 pub fn loop_waits(host: Host, name: &str, (done, total): (usize, usize)) -> String {
     let (goes_on, ends) = match host.works_itself() {
         true => (format!("\"Work on the spec {name}\""), "`specum cancel`"),

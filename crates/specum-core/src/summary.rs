@@ -1,4 +1,4 @@
-//! What became of a loop, told from its journal: for each task who worked it,
+//! What became of a loop, from its journal: for each task who worked on it,
 //! how often, why it failed and what it cost; and how the whole stands.
 //!
 //! A loop begins with the first `started` of the journal, or the first one
@@ -176,7 +176,7 @@ pub struct Attempt {
     /// Why it failed or was set aside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// What its executor was told to fix meanwhile.
+    /// What its executor was asked to fix meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sent_back: Vec<String>,
     /// Who worked it.
@@ -225,7 +225,7 @@ pub struct Attempt {
 pub struct AgentStart {
     /// When it began.
     pub launched: Moment,
-    /// When it had ended; `None` while it works, or if nobody saw it end.
+    /// When it had ended; `None` while it works, or if no record tells of its end.
     pub ended: Option<Moment>,
 }
 
@@ -257,7 +257,7 @@ pub struct LineCounts {
     pub removed: u64,
 }
 
-/// What agents used. `None` is not zero: nobody has said.
+/// What agents used. `None` is not zero: no agent has reported it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {

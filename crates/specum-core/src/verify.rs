@@ -1,7 +1,7 @@
 //! What counts as done: evidence in, verdict out.
 //!
 //! Five layers look at the same attempt. All are evaluated and all failures are
-//! reported together, so that the next attempt hears everything at once.
+//! reported together, so that the next attempt sees all of them at once.
 
 mod outcome;
 mod proof;
@@ -370,7 +370,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What is said of an attempt that nobody has looked at.
+    /// The verdict on an attempt that was not examined.
     pub fn failed(failures: Vec<Failure>) -> Verdict {
         Verdict { failures, proof: Proof::None, outside: Vec::new(), proofs: Vec::new() }
     }

@@ -112,7 +112,7 @@ pub struct ProjectFacts<'w> {
     /// What the checks did before the work, by task.
     pub first_runs: BTreeMap<String, FirstRun>,
     approved: BTreeSet<Id>,
-    /// What the manifests list, once somebody has asked.
+    /// What the manifests list, once that was asked.
     targets: RefCell<HashMap<&'static str, Option<BTreeSet<String>>>>,
 }
 

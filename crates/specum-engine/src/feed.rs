@@ -1,8 +1,8 @@
-//! The event stream of a spec for whoever reads it: what was, from any sequence
+//! The event stream of a spec for its readers: what was, from any sequence
 //! number on, and then what comes.
 //!
 //! A feed reads the journals and nothing else, so there may be any number of them
-//! in any process, and whoever writes knows of none. It follows a journal into the
+//! in any process, and the writer knows of none. It follows a journal into the
 //! segment that it becomes and on into the next one, finds its place again in a
 //! journal that was replaced, and waits for a line that is not whole yet.
 

@@ -1,7 +1,7 @@
 //! Reading within bounds, writing by rename.
 //!
 //! A read never waits and never grows beyond its limit: only regular files are
-//! opened. A write is a new file beside the old one and a rename, so a reader
+//! opened. A write is a new file in the same folder and a rename, so a reader
 //! sees the one or the other and needs no lock.
 
 mod disk;
@@ -27,7 +27,7 @@ pub const TEMP_PREFIX: &str = ".ralph-tmp-";
 pub struct FileError {
     action: &'static str,
     path: PathBuf,
-    /// Named in the message, so no source of its own: it would be told twice.
+    /// Named in the message, so no source of its own: it would be shown twice.
     error: io::Error,
 }
 
@@ -87,7 +87,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     Replacement::new(path, bytes)?.put_in_place(Durability::Fast)
 }
 
-/// What is to take the place of a file, written beside it.
+/// What is to take the place of a file, written in the same folder.
 #[derive(Debug)]
 struct Replacement {
     temp: tempfile::NamedTempFile,
@@ -161,7 +161,7 @@ fn sync_together(files: &[Unsynced<'_>]) -> Result<(), FileError> {
     })
 }
 
-/// Creates a file, all at once; `false` if somebody else was first.
+/// Creates a file, all at once; `false` if it is there already.
 fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
     let failed = |error: io::Error| FileError::new("create", path, error);
     match prepared(path, bytes).map_err(failed)?.persist_noclobber(path) {
@@ -172,7 +172,7 @@ fn create(path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
 }
 
 /// Deletes what writers in a folder have left that were killed before their
-/// rename. Only for whoever knows that nobody writes there now.
+/// rename. Only where it is known that no other process writes there now.
 pub fn remove_temporaries(dir: &Path) -> Result<(), FileError> {
     let entries = entries(dir)?.into_iter();
     entries.filter(|path| is_temporary(path)).try_for_each(|path| remove(&path))

@@ -1,19 +1,21 @@
 //! The user's repository: the only module that starts `git`.
 //!
 //! Reads take no lock (`GIT_OPTIONAL_LOCKS=0`): a plain `git status` refreshes
-//! the index and makes somebody else's commit fail. A commit holds its paths
+//! the index and makes another program's commit fail. A commit holds its paths
 //! and leaves everything else staged or changed as it was.
 
 mod able;
 mod branch;
 mod busy;
 mod commit;
+mod error;
 mod forward;
 mod known;
 mod path;
 mod port;
 mod programs;
 mod show;
+mod status;
 mod submodule;
 #[cfg(test)]
 mod tests;
@@ -26,17 +28,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use specum_core::verify::ProcessEnd;
-use thiserror::Error;
 
 use self::busy::Company;
 pub use self::commit::Committed;
-use self::commit::Staged;
+pub use self::error::GitError;
 pub use self::forward::Forward;
 use self::known::Known;
 pub(crate) use self::path::{file as path_of, shown};
 pub use self::port::LocalRepositories;
 pub use self::programs::Programs;
 pub use self::show::ChangedFile;
+pub use self::status::Status;
 pub use self::work::{Merge, Worktree};
 use crate::files::{self, FileError};
 use crate::os;
@@ -75,98 +77,8 @@ const OWN_FILES: [&str; 14] = [
     "**/.claude/ralph-loop.local.md",
 ];
 
-/// Why git did not do what it was asked.
-#[derive(Debug, Error)]
-pub enum GitError {
-    /// git said so.
-    #[error("git {command}: {message}")]
-    Said {
-        /// The subcommand.
-        command: String,
-        /// git's own words.
-        message: String,
-    },
-    /// git said that it does not make a commit.
-    #[error("git {command}: {message}")]
-    Refused {
-        /// The subcommand.
-        command: String,
-        /// git's own words.
-        message: String,
-    },
-    /// There is no git to ask.
-    #[error("git cannot be started ({0}; install it, or put it on PATH)")]
-    NotInstalled(String),
-    /// There is one, and the system does not start it now.
-    #[error("git cannot be started ({0})")]
-    NotStarted(String),
-    /// It does not know what we ask of it.
-    #[error("git {0} is too old; specum needs 2.38 or newer")]
-    TooOld(String),
-    /// Something else is half done in the repository.
-    #[error("{what} is in progress here; finish it, or end it with `{end}`, and then begin")]
-    InProgress {
-        /// What.
-        what: &'static str,
-        /// How it is ended.
-        end: &'static str,
-    },
-    /// Nothing can be written where git keeps what it knows.
-    #[error(
-        "{} is read-only here, so nothing can be committed. A host's sandbox does this to its \
-         commands: install specum's hooks there (`specum plugin install`) and trust them, they \
-         run outside of it; or run this in a terminal of your own",
-        .0.display()
-    )]
-    ReadOnly(PathBuf),
-    /// There is no repository.
-    #[error("{} is in no git repository; `git init` makes one", .0.display())]
-    NoRepository(PathBuf),
-    /// Somebody holds a lock, and does not let go.
-    #[error(
-        "{} is there, so git cannot work: a program holds it. If none does, delete the file",
-        .0.display()
-    )]
-    Locked(PathBuf),
-    /// A file of the repository could not be written.
-    #[error(transparent)]
-    File(#[from] FileError),
-}
-
-impl GitError {
-    /// Whether somebody else has held a lock all the time.
-    pub fn means_busy(&self) -> bool {
-        matches!(self, GitError::Said { message, .. } | GitError::Refused { message, .. }
-            if busy::named_lock(message).is_some())
-    }
-
-    /// Whether there is simply no repository, or no git to ask.
-    pub fn means_no_repository(&self) -> bool {
-        match self {
-            GitError::NotInstalled(_) | GitError::NoRepository(_) => true,
-            GitError::Said { message, .. } | GitError::Refused { message, .. } => {
-                message.contains("cannot change to")
-            }
-            GitError::File(_)
-            | GitError::NotStarted(_)
-            | GitError::Locked(_)
-            | GitError::ReadOnly(_)
-            | GitError::TooOld(_)
-            | GitError::InProgress { .. } => false,
-        }
-    }
-
-    /// The same as the end of a commit.
-    fn refusal(self) -> GitError {
-        match self {
-            GitError::Said { command, message } => GitError::Refused { command, message },
-            other => other,
-        }
-    }
-}
-
-/// Whether a path is one of specum's own files, which somebody may have
-/// committed before they were overlooked.
+/// Whether a path is one of specum's own files, which may have been committed before
+/// git was told to overlook them.
 pub fn is_own_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     OWN_FILES.iter().any(|pattern| match pattern.trim_start_matches("**/").split_once('*') {
@@ -245,81 +157,6 @@ fn common_folder(root: &Path) -> Option<PathBuf> {
     // That of a linked worktree is `worktrees/<name>` in the common one.
     let all = own.parent().filter(|all| all.ends_with("worktrees"))?;
     all.parent()?.canonicalize().ok()
-}
-
-/// A work tree at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Status {
-    /// The commit at HEAD; `None` before the first one.
-    pub head: Option<String>,
-    /// The branch HEAD is on; `None` when it is detached.
-    pub branch: Option<String>,
-    /// The paths that are changed, staged, deleted or new, below the root.
-    pub changed: Vec<String>,
-    /// Those that are submodules with changes of their own.
-    pub dirty_submodules: Vec<String>,
-    /// Those of which the index says something else than HEAD.
-    staged: Vec<String>,
-    /// What the index says of them; `None` if some are in conflict.
-    staged_entries: Option<Vec<Staged>>,
-    /// Those of which the files say something else than the index.
-    unstaged: Vec<String>,
-}
-
-impl Status {
-    /// A work tree at HEAD, on a branch, with these changes.
-    pub fn new(head: Option<String>, branch: Option<String>, changed: Vec<String>) -> Status {
-        Status { head, branch, changed, ..Status::default() }
-    }
-
-    /// Reads what `git status --porcelain=v2 --branch -z` prints.
-    fn parse(text: &[u8]) -> Status {
-        let mut status = Status { staged_entries: Some(Vec::new()), ..Status::default() };
-        for entry in text.split(|byte| *byte == 0) {
-            // How many fields stand before the path.
-            let before_path = match entry.first() {
-                Some(b'1') => 8,
-                Some(b'u') => 10,
-                Some(b'?') => 1,
-                Some(b'#') => {
-                    status.learn(&String::from_utf8_lossy(entry));
-                    continue;
-                }
-                _ => continue,
-            };
-            let fields: Vec<&[u8]> = entry.splitn(before_path + 1, |byte| *byte == b' ').collect();
-            let Some(path) = fields.get(before_path).map(|path| path::text(path)) else { continue };
-            // Index and files, each against what comes before it; `??` if new.
-            let (index, files, submodule) = match fields[..] {
-                [b"?", ..] => (b'.', b'?', &b"N..."[..]),
-                [_, &[index, files], submodule, ..] => (index, files, submodule),
-                _ => continue,
-            };
-            if index != b'.' {
-                status.staged.push(path.clone());
-                let entry = Staged::of_status(&path, &fields);
-                status.staged_entries = status.staged_entries.take().zip(entry).map(push);
-            }
-            if files != b'.' {
-                status.unstaged.push(path.clone());
-            }
-            if matches!(submodule, [b'S', _, b'M', _] | [b'S', _, _, b'U']) {
-                status.dirty_submodules.push(path.clone());
-            }
-            status.changed.push(path);
-        }
-        status
-    }
-
-    /// Reads a line about HEAD.
-    fn learn(&mut self, line: &str) {
-        let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
-        if let Some(head) = line.strip_prefix("# branch.oid ") {
-            self.head = known(head);
-        } else if let Some(branch) = line.strip_prefix("# branch.head ") {
-            self.branch = known(branch);
-        }
-    }
 }
 
 /// A repository.
@@ -416,7 +253,7 @@ impl Git {
         self.learn_staged(stamp, &status);
         let ours = self.own_state();
         status.changed.retain(|path| {
-            // A host may put worktrees into the tree: they are nobody's work.
+            // A host may put worktrees into the tree: they are no part of the work.
             (!path.ends_with('/') || !self.is_worktree(path))
                 && ours.as_ref().is_none_or(|ours| !path::file(path).starts_with(ours))
         });
@@ -639,11 +476,6 @@ impl Git {
         }
         command
     }
-}
-
-fn push<T>((mut list, last): (Vec<T>, T)) -> Vec<T> {
-    list.push(last);
-    list
 }
 
 /// What git prints on one line, without its end.

@@ -1,5 +1,5 @@
 //! Where the output of agents is kept: one file for each start, below specum's
-//! own state folder, readable by nobody else.
+//! own state folder, readable by the user alone.
 //!
 //! A file that is there is never written again. An id is the task file's and may
 //! be anything; what is no plain character in it becomes `_`, so no id leads out
@@ -44,7 +44,7 @@ pub fn new_log(spec: &Spec, task: &str, attempt: u64) -> io::Result<PathBuf> {
     new_in(&*spec.world.disk, &log_dir(spec).ok_or_else(none)?, task, attempt)
 }
 
-/// What an agent prints may hold what is nobody else's business.
+/// What an agent prints may be private.
 fn new_in(disk: &dyn Disk, dir: &Path, task: &str, attempt: u64) -> io::Result<PathBuf> {
     let mut start = newest_start(disk, dir, task, attempt).map_or(1, |start| start + 1);
     loop {

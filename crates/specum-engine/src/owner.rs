@@ -40,7 +40,7 @@ pub fn holder_at_stop(
 
 /// Whether this very process holds the spec.
 pub fn is_this_run(world: &ports::World, state: &State) -> bool {
-    // We are alive, so nobody needs to look.
+    // This process is alive, so there is no need to look.
     let asker = Asker::Runner(&world.launcher.me());
     Holder::of(Some(state), &Memory::default(), asker, |_| true) == Holder::Me
 }
@@ -74,7 +74,7 @@ pub fn is_up_to_date(world: &ports::World, recorded: &Owner, current: &Owner) ->
 }
 
 /// How long ago a recorded time was. One in the future is now: some clock is
-/// wrong, and whoever wrote it was alive.
+/// wrong, and its writer was alive.
 fn age_of(world: &ports::World, at: &str) -> Option<Duration> {
     let at: Timestamp = at.parse().ok()?;
     Some(world.clock.now().duration_since(at).try_into().unwrap_or_default())

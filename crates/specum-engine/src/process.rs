@@ -371,7 +371,7 @@ pub fn space() -> &'static PidSpace {
     })
 }
 
-/// The host that started this hook, if it can be told.
+/// The host that started this hook, if that is known.
 pub fn host() -> Option<Process> {
     host_from(os::parent_of_self()?, os::stat)
 }

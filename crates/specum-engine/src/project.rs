@@ -4,7 +4,7 @@
 //! settings, a marker file or a symbolic link say. A name that a person types
 //! and that fits two specs is an error; nothing is guessed. In the marker file
 //! such a name means the spec in the first specs directory, for hooks and verbs
-//! alike: a loop must not end because somebody adds a spec elsewhere.
+//! alike: a loop must not end because a spec is added elsewhere.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -95,7 +95,7 @@ impl Active {
     }
 }
 
-/// Why a spec could not be told.
+/// Why a spec could not be found.
 #[derive(Debug, Error)]
 pub enum SpecError {
     /// The name leads out of the project.
@@ -114,7 +114,7 @@ pub enum SpecError {
         /// Where they are.
         paths: Vec<String>,
     },
-    /// What specs there are cannot be told.
+    /// The specs cannot be listed.
     #[error(transparent)]
     Unread(#[from] FileError),
     /// No spec has this name.
@@ -197,7 +197,7 @@ impl Project {
             let others = OTHER_SPECS_DIRS.iter().map(|specs| root.join(specs));
             let others = others.filter(|dir| disk.is_folder(dir));
             specs_dirs.extend(others.filter_map(|dir| inside(disk, &root, &dir).ok()));
-            // The first one holds the marker, and nobody asked for a folder `specs`.
+            // The first one holds the marker; a folder `specs` is not wanted.
             if specs_dirs.len() > 1 && !disk.exists(&specs_dirs[0]) {
                 specs_dirs.remove(0);
             }

@@ -2,8 +2,8 @@
 //!
 //! That plugin's Stop hook feeds the body of `.claude/ralph-loop.local.md` to
 //! its session again and again, until the agent says the promise or the file
-//! is gone. So the loop is that file: whoever writes it starts the loop, and
-//! whoever deletes it ends it. A file that somebody else wrote is theirs.
+//! is gone. So the loop is that file: writing it starts the loop, and deleting it
+//! ends it. A file that specum did not write stays as it is.
 
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};

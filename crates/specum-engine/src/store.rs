@@ -156,7 +156,7 @@ impl Store {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Lets every change survive a power cut: for whoever works unattended. A
+    /// Lets every change survive a power cut: for unattended runs. A
     /// hook cannot wait for the disk.
     pub fn survive_power_cuts(&mut self) {
         self.durability = Durability::Synced;
@@ -198,7 +198,7 @@ impl Store {
         Ok(files)
     }
 
-    /// The copy of the journal that nobody deletes with the spec's own files.
+    /// The copy of the journal that survives a deletion of the spec's own files.
     fn backup(&self) -> Option<Backup> {
         Backup::of(&self.world, &self.dir)
     }
@@ -230,7 +230,7 @@ impl Store {
     /// Copies an executor's notes from the folder where it wrote them.
     pub fn bring_part(&self, index: usize, from: &Path) -> Result<(), FileError> {
         let source = from.join(part_name(index));
-        // A link would bring in a file of somebody else's choice.
+        // A link could bring in any file.
         let is_file = self.disk().look(&source).is_ok_and(|found| found.is_file());
         match self.disk().read_if_there(&source, MAX_PART) {
             Ok(Some(text)) if is_file => self.disk().write(&self.part_path(index), &text),
@@ -269,7 +269,7 @@ impl Store {
         }
     }
 
-    /// The same as it is at this moment, torn or not: for whoever looks again soon.
+    /// The same as it is at this moment, torn or not: for a caller that looks again soon.
     pub fn look_at_state(&self) -> Option<Result<State, Corrupt>> {
         match self.disk().read(&self.state_path(), state::MAX_BYTES) {
             Ok(bytes) => Some(State::parse(&bytes)),
@@ -415,7 +415,7 @@ impl Store {
         if let Some(seq) = last_of(&self.journal_path())? {
             return Ok(seq);
         }
-        // An older version wrote there last, or nobody did.
+        // An older version wrote there last, or nothing was written yet.
         let mut numbering = Numbering::default();
         for record in self.read_earlier()?.iter().chain(self.read_journal()?.iter()) {
             numbering.number(record);
@@ -553,7 +553,7 @@ mod tests {
             assert!(!store.write_memory(&before, &owned_by("b")).unwrap());
             assert_eq!(store.read_memory(), owned_by("a"));
         }
-        // While another hook is at it, nobody waits.
+        // While another hook does it, this one does not wait.
         let claim = store.dir.join(".ralph-hook.lock");
         let held = store.disk().lock(&claim, Duration::ZERO).unwrap().unwrap();
         assert!(!store.write_memory(&owned_by("a"), &owned_by("b")).unwrap());
@@ -596,7 +596,7 @@ mod tests {
         assert!(Arc::ptr_eq(&known, &ticked));
         assert_eq!(&**ticked, b"- [x] 1.1 a\n- [ ] 1.2 b\n");
         assert_eq!(ticked.file().tasks, TaskFile::scan(&ticked).tasks);
-        // What somebody else writes is not.
+        // What another process writes is not.
         std::fs::write(store.tasks_path(), "- [x] 1.1 a\n- [x] 1.2 b\n").unwrap();
         assert_eq!(store.read_tasks().unwrap().unwrap().file().done_count(), 2);
     }

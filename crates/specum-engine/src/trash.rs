@@ -1,4 +1,4 @@
-//! Removed specs: a folder beside the specs from which they can be moved back.
+//! Removed specs: a folder next to the specs from which they can be moved back.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::git::{self, GitError};
 use crate::ports::{Disk, Repository};
 use crate::project::Spec;
 
-/// The folder, beside the specs.
+/// The folder, next to the specs.
 const FOLDER: &str = ".specum-trash";
 /// How the moment is written behind the name of a spec.
 const STAMP: &str = "%Y%m%dT%H%M%S%3fZ";

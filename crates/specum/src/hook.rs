@@ -91,7 +91,7 @@ pub fn answer(world: &World, event: &str, input: &[u8]) -> Option<String> {
 
 #[cfg(feature = "test-support")]
 thread_local! {
-    /// Whether nobody reads the log: a simulation calls hooks by the million.
+    /// Whether the log is off: a simulation calls hooks by the million.
     static IS_QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
@@ -357,7 +357,7 @@ struct Proved {
     tasks: Option<Arc<TaskText>>,
     /// What waits for a person.
     questions: Vec<String>,
-    /// The tasks whose ticks are left out; whoever takes the lock next takes them
+    /// The tasks whose ticks are left out; the next holder of the lock takes them
     /// back.
     unproved: Vec<String>,
 }
@@ -433,8 +433,8 @@ fn nothing_to_commit_with(input: &HookCall<'_>) -> Option<String> {
     Some(format!("specum: nothing can be committed here: {error}"))
 }
 
-/// That a loop of ours waits which nobody works on, in a line for the person who
-/// opens a session beside it.
+/// The line for a person who opens a session in a project where a loop of ours waits
+/// without an owner.
 fn loop_that_waits(input: &HookCall<'_>) -> Option<String> {
     let (_, spec) = active_spec(input.world, &input.cwd)?;
     let store = Store::of(&spec);

@@ -208,7 +208,7 @@ impl ClaudeReader {
         let before = self.used.unwrap_or_default();
         let used = Usage {
             // What was counted on the way is never more than an estimate, but
-            // nobody wants to see a count go down.
+            // a count never goes down.
             tokens: tokens.max(before.tokens),
             cost: event["total_cost_usd"].as_f64().or(before.cost),
         };

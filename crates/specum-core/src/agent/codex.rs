@@ -63,7 +63,7 @@ struct CodexReader {
     began: bool,
     message: TextTail,
     used: Option<Usage>,
-    /// The tool calls that have been told and have not ended.
+    /// The tool calls that were reported and have not ended.
     open: VecDeque<Digest>,
     /// The last error, which may have been overcome.
     complaint: Option<String>,
@@ -130,7 +130,7 @@ impl CodexReader {
                 self.open.remove(at);
                 vec![Sign::ToolEnded]
             }
-            // Some are told only when they are over.
+            // Some are reported only when they are over.
             None => vec![Sign::Tool { name }, Sign::ToolEnded],
         }
     }

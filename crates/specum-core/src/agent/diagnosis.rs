@@ -1,4 +1,4 @@
-//! What an agent's failure comes down to, whoever the agent is.
+//! The class of an agent's failure, whichever agent it is.
 
 use super::{Trouble, reset, text};
 use crate::line;

@@ -36,8 +36,8 @@ impl Lines {
         self.add(&bytes[from..]);
     }
 
-    /// The lines that are whole by now.
-    pub fn whole(&mut self, bytes: &[u8]) -> WholeLines {
+    /// The lines that these bytes complete.
+    pub fn completed(&mut self, bytes: &[u8]) -> WholeLines {
         let mut whole = WholeLines { text: Vec::with_capacity(bytes.len()) };
         let mut rest = bytes;
         if let Some(at) = memchr::memchr(b'\n', rest) {
@@ -126,7 +126,7 @@ mod tests {
         let mut lines = Lines::default();
         let mut found: Vec<Vec<u8>> = Vec::new();
         for piece in output.chunks(length) {
-            found.extend(lines.whole(piece).iter().map(<[u8]>::to_vec));
+            found.extend(lines.completed(piece).iter().map(<[u8]>::to_vec));
         }
         found.extend(lines.end());
         found

@@ -1,4 +1,4 @@
-//! Signs of life on their way to whoever shows them.
+//! Signs of life on their way to the views that show them.
 //!
 //! An agent may print millions of short lines, and each of them is a sign. What they
 //! say stands in one piece of memory: to give each a piece of its own, and to give it

@@ -7,7 +7,7 @@ use crate::verify::{CheckRun, FailureClass, Verdict};
 
 use crate::machine::Event;
 
-/// How often an executor is told what is missing within one attempt.
+/// How often an executor is sent back within one attempt.
 const MAX_SENT_BACK: usize = 2;
 
 /// What can follow from a verdict.
@@ -45,7 +45,7 @@ pub enum Ending {
 
 impl Ending {
     /// What follows from a verdict. A question to a person comes before everything:
-    /// while nobody has answered it, nobody knows what the verdict should rest on.
+    /// until it is answered, it is open what the verdict should rest on.
     pub fn of(verdict: &Verdict, question: Option<String>, occasion: Occasion) -> Ending {
         match (question, occasion) {
             (Some(question), _) => Ending::Waits(question),

@@ -77,7 +77,7 @@ impl Judgement {
         }
     }
 
-    /// What is known of an attempt that somebody else found to have passed.
+    /// The judgement on an attempt that another process found to have passed.
     pub fn of_passed(opened: &Attempt, changed: Vec<String>) -> Judgement {
         let verdict = Verdict { proof: Proof::Check, ..Verdict::failed(Vec::new()) };
         Judgement::new(opened, verdict, Ending::Passed, changed)

@@ -146,11 +146,11 @@ pub struct Ledger {
     left_by_checks: Vec<String>,
     git_change: Option<GitChange>,
     left_branch: Option<String>,
-    /// What a person has said to whoever works.
+    /// A person's notes and wishes.
     words: PersonsWords,
     /// The attempts that a person does not want any more, and that have not ended yet.
     unwanted: Vec<AttemptId>,
-    /// Whether somebody has moved the loop on since a run has ended.
+    /// Whether the loop was moved on since a run has ended.
     has_gone_on: bool,
     /// How many attempts have passed or were committed.
     results: usize,
@@ -176,7 +176,7 @@ struct Progress {
     /// Attempts opened before.
     order: usize,
     is_open: bool,
-    /// Whether a run has opened it, and nobody has been called or started for it.
+    /// Whether a run has opened it, and no agent was called or started for it.
     is_untouched: bool,
     /// Whether it has passed or failed, or waits for a person.
     has_verdict: bool,
@@ -342,7 +342,7 @@ impl Ledger {
         self.stories.get(id)?.commit.as_ref().map(Option::as_deref)
     }
 
-    /// What was uncommitted before anybody worked on a task: what is so now, except
+    /// What was uncommitted before the work on a task began: what is so now, except
     /// for what failed attempts at it have left.
     pub fn baseline(
         &self,
@@ -365,7 +365,7 @@ impl Ledger {
         self.at_work.iter().filter_map(|id| Some(self.attempt(id)?.key.id.as_str())).collect()
     }
 
-    /// What a person has said to whoever works on a task, in its order.
+    /// A person's notes for a task, in their order.
     pub fn notes_for(&self, key: &TaskKey) -> Vec<&str> {
         self.words.for_task(key)
     }

@@ -1,4 +1,4 @@
-//! What the coordinator of a run is told, and what it answers.
+//! What the coordinator of a run takes in, and what it answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -66,9 +66,9 @@ pub enum Stands {
 /// Something that has happened.
 #[derive(Debug)]
 pub enum Input {
-    /// Time has passed. To be told about ten times a second.
+    /// Time has passed. Sent about ten times a second.
     Tick,
-    /// Nobody has listened for a while, so nobody was silent.
+    /// The driver did not listen for a while, so no agent counts as silent for that time.
     WasAway,
     /// After [`Action::Open`] or [`Action::Join`]: these attempts are open, with those
     /// that the coordinator knows already. None after `Join`: nothing may join now.
@@ -93,7 +93,7 @@ pub enum Input {
     Settled(AttemptId),
     /// The attempt is not open any more: a person has changed the plan.
     Lost(AttemptId),
-    /// A person does not want the attempt any more. May be told again and again.
+    /// A person does not want the attempt any more. May be sent again and again.
     Unwanted(AttemptId),
     /// A start was broken off because everybody stops, before its agent ran.
     NotStarted(Launch),

@@ -39,7 +39,7 @@ pub struct PidSpace {
     pub namespace: String,
 }
 
-/// How far away a process is from whoever asks about it.
+/// How far away a process is from the one that asks about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Distance {
     /// Its number means the same to both.
@@ -95,7 +95,7 @@ pub trait Witness {
 }
 
 impl Owner {
-    /// Whether the owner is alive, as far as anybody can tell.
+    /// Whether the owner is alive, as far as that can be told.
     pub fn is_alive(&self, witness: &impl Witness) -> bool {
         match self {
             Owner::Runner { process } => run_is_alive(process, witness),

@@ -333,7 +333,7 @@ fn took(attempt: &mut Attempt, millis: u64) {
 /// The sums over all tasks.
 fn add_up(summary: &mut Summary) {
     let Summary { tasks, by_person, unticked, .. } = summary;
-    // What was opened again, or has passed since, is nobody's word any more.
+    // A task that was opened again, or has passed since, does not rest on a person's word.
     by_person.retain(|id| tasks.iter().any(|task| task.id == *id && task.done));
     for names in [by_person, unticked] {
         names.sort();

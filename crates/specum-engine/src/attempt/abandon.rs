@@ -18,7 +18,7 @@ use super::review::{review, without_ticks};
 use super::{AttemptError, Workspace};
 use crate::git;
 
-/// Work that was looked at where it was done, beside the user's tree.
+/// Work that was examined in its worktree, outside the user's tree.
 #[derive(Debug)]
 pub struct Trial {
     /// What the layers say.
@@ -73,7 +73,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Looks at work where it was done, in a tree beside the user's.
+    /// Examines work in the worktree where it was done.
     pub fn try_work(
         &self,
         opened: &Attempt,
@@ -85,7 +85,7 @@ impl Workspace {
         Ok(self.weigh(opened, result, check, changed))
     }
 
-    /// Runs the check of an attempt in a tree beside the user's.
+    /// Runs the check of an attempt in its worktree.
     pub fn check_in(&self, opened: &Attempt, root: &Path) -> Result<CheckRun, AttemptError> {
         Ok(self.run_check(self.check_of(opened)?.as_ref(), root))
     }

@@ -48,7 +48,7 @@ impl Workspace {
         Ok(judged)
     }
 
-    /// Makes the commits that somebody before us did not get to.
+    /// Makes the commits that an earlier process did not get to.
     pub fn complete_commits(&self) -> Result<(), AttemptError> {
         self.complete_commits_of(None)
     }
@@ -106,7 +106,7 @@ impl Workspace {
                 let run = CommitRun::Refused(error.to_string());
                 self.after_no_commit(passed, judged, &run, until)
             }
-            // Not the attempt's fault: whoever looks next makes the commit, or
+            // Not the attempt's fault: the next process makes the commit, or
             // finds it made.
             Err(error) => Err(error.into()),
         }
@@ -228,7 +228,7 @@ impl Workspace {
         let (Some(state), TaskMatch::Same(index) | TaskMatch::Retitled(index)) =
             (&view.state, file.find(&opened.key))
         else {
-            // Nothing is left to be opened again, and nobody is to try once more.
+            // There is no box to open again, and no further attempt to make.
             locked.record_of(&opened.id, self.entry(&judged, opened))?;
             return Ok(CommitOutcome { id, failure: Some(judged) });
         };

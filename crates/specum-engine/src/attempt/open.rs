@@ -1,4 +1,4 @@
-//! The beginning of an attempt: what is due, what stands before anybody works,
+//! The beginning of an attempt: what is due, what stands before the work begins,
 //! and what its executor is given to read.
 
 use std::path::Path;
@@ -229,7 +229,7 @@ impl Workspace {
         Ok(opened)
     }
 
-    /// Keeps a look at the work tree for whoever needs one next.
+    /// Keeps a look at the work tree for the next caller that needs one.
     pub(super) fn remember(&self, status: Status) {
         *self.after_commit.lock().expect("no holder panics") =
             Some((self.world().clock.elapsed(), status));

@@ -21,7 +21,7 @@ use crate::names::{ISOLATED, note_of, ready_reference, worktrees_dir};
 use crate::ports::{Disk, FileKind, Repository};
 use crate::store::MAX_TEXT;
 
-/// A checkout beside the user's tree.
+/// A checkout apart from the user's tree.
 pub struct Worktree {
     /// Its repository.
     pub git: Arc<dyn Repository>,

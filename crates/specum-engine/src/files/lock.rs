@@ -27,7 +27,7 @@ impl Lock for HeldLock {
     }
 }
 
-/// Whether somebody holds a lock; `None` if that cannot be told. The file is not
+/// Whether a lock is held; `None` if that cannot be told. The file is not
 /// created, and several may ask at once.
 pub(super) fn is_held(path: &Path) -> Option<bool> {
     let file = super::open_own(path, File::options().read(true)).ok()?;

@@ -21,7 +21,7 @@ const HALF_DONE: [(&str, &str, &str); 5] = [
 ];
 
 impl Git {
-    /// Refuses, in git's own words, if nobody is known who could commit.
+    /// Refuses, in git's own words, if git has no name to commit by.
     pub fn refuse_without_identity(&self) -> Result<(), GitError> {
         self.read(&["var", "GIT_AUTHOR_IDENT"])?;
         self.read(&["var", "GIT_COMMITTER_IDENT"]).map(drop)

@@ -1,4 +1,4 @@
-//! Locks of git's that are in our way: of somebody at work, who is waited for, or
+//! Locks of git's that are in our way: of a program at work, which is waited for, or
 //! left by a git that was killed.
 //!
 //! git deletes a lock when it ends in order. After a power cut, or `kill -9`, it is
@@ -21,12 +21,12 @@ use crate::process;
 /// How long a lock is looked at before it counts as left behind: a program that is
 /// not called git may hold one for a moment.
 const A_MOMENT: Duration = Duration::from_secs(1);
-/// How long is waited for somebody of whom nothing is known.
+/// How long a lock is waited for whose holder is unknown.
 const SHORT: Duration = Duration::from_secs(5);
 /// How long for a git that is at work: its hooks may take long.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Whether we are alone in a work tree, and who is told what we wait for.
+/// Whether we are alone in a work tree, and where it is said what we wait for.
 #[derive(Default)]
 pub(super) struct Company {
     alone: AtomicBool,
@@ -109,8 +109,8 @@ impl Git {
         process::git_at_work(&folders)
     }
 
-    /// Waits for whoever holds a lock that the next commit needs, or removes it if
-    /// nobody does. To be asked before an agent is paid.
+    /// Waits for the holder of a lock that the next commit needs, or removes a lock
+    /// without a holder. Called before an agent is paid.
     pub fn clear_locks(&self) -> Result<(), GitError> {
         for lock in self.locks()? {
             let mut patience = LockPatience::default();

@@ -234,7 +234,7 @@ impl Git {
         Ok(seen)
     }
 
-    /// The paths whose conflicts nobody has resolved.
+    /// The paths whose conflicts are not resolved.
     fn unmerged(&self) -> Result<Vec<String>, GitError> {
         let said = path::listed(&self.read_bytes(&["ls-files", "-z", "--unmerged"])?);
         Ok(said.iter().filter_map(|line| Some(line.split_once('\t')?.1.to_owned())).collect())

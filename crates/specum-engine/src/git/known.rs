@@ -33,7 +33,7 @@ pub(super) struct Known {
     tracked: BTreeSet<String>,
 }
 
-/// What does not stay the same when somebody stages something or moves HEAD.
+/// What changes when something is staged or HEAD is moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp {
     length: u64,

@@ -56,7 +56,7 @@ impl Git {
             let what = [path.as_os_str(), OsStr::new(commit)];
             self.write(&[&force[..], &how[..], &what[..]].concat(), &[])?;
         }
-        // The files take the longest, and nobody has to wait for them.
+        // The files take the longest, and nothing has to wait for them.
         tree.write(&["reset", "--quiet", "--hard"], &[])?;
         Ok(tree)
     }
@@ -135,7 +135,7 @@ impl Git {
         Ok(commit)
     }
 
-    /// The same without a reference, for as long as nobody collects garbage.
+    /// The same without a reference, until git collects garbage.
     pub fn commit_paths(
         &self,
         base: Option<&str>,

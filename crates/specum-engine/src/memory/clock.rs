@@ -1,4 +1,4 @@
-//! A clock that goes on when it is told to.
+//! A clock that moves only when a test moves it.
 
 use std::any::Any;
 use std::io;

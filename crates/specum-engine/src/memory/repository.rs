@@ -3,17 +3,17 @@
 //! There is no index: what is committed is what stands in the files. Two versions of a
 //! file merge only if one of them is the old one.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+mod history;
+
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
+use self::history::{Files, History, Snapshot, differing};
 use super::MemoryDisk;
 use crate::git::{Committed, Forward, GitError, Merge, Programs, Status, Worktree, is_own_file};
 use crate::ports::{Disk, Listener, Repositories, Repository};
-
-/// The files of a commit.
-type Files = BTreeMap<String, Arc<Vec<u8>>>;
 
 /// What goes wrong with the next commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,23 +32,6 @@ pub struct MemoryRepositories {
     disk: MemoryDisk,
     main: PathBuf,
     history: Arc<Mutex<History>>,
-}
-
-/// What a repository knows.
-#[derive(Default)]
-struct History {
-    /// Commits and trees, by id: their number.
-    commits: Vec<Snapshot>,
-    references: BTreeMap<String, usize>,
-    /// The commit at HEAD of each work tree, by its root.
-    heads: BTreeMap<PathBuf, usize>,
-    fault: Option<CommitFault>,
-}
-
-struct Snapshot {
-    files: Files,
-    parent: Option<usize>,
-    message: String,
 }
 
 impl MemoryRepositories {
@@ -122,46 +105,6 @@ impl Repositories for MemoryRepositories {
     fn at(&self, root: &Path) -> Arc<dyn Repository> {
         Arc::new(self.tree(root))
     }
-}
-
-impl History {
-    fn add(&mut self, files: Files, parent: Option<usize>, message: &str) -> usize {
-        self.commits.push(Snapshot { files, parent, message: message.to_owned() });
-        self.commits.len() - 1
-    }
-
-    fn ancestors(&self, from: usize) -> impl Iterator<Item = usize> {
-        std::iter::successors(Some(from), |at| self.commits[*at].parent)
-    }
-
-    /// The files of two commits together, and where they do not fit.
-    fn merged(&self, base: &Files, ours: &Files, theirs: &Files) -> (Files, Vec<String>) {
-        let paths: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-        let (mut files, mut conflicts) = (Files::new(), Vec::new());
-        for path in paths {
-            let (was, our, their) = (base.get(path), ours.get(path), theirs.get(path));
-            let both = if our == was { their } else { our };
-            if our != was && their != was && our != their {
-                conflicts.push(path.clone());
-            }
-            if let Some(bytes) = both {
-                files.insert(path.clone(), Arc::clone(bytes));
-            }
-        }
-        (files, conflicts)
-    }
-
-    fn merge(&mut self, base: usize, ours: usize, theirs: usize) -> Merge {
-        let files = |at: usize| &self.commits[at].files;
-        let (files, paths) = self.merged(files(base), files(ours), files(theirs));
-        let tree = self.add(files, None, "").to_string();
-        if paths.is_empty() { Merge::Clean(tree) } else { Merge::Conflict { paths, tree } }
-    }
-}
-
-fn differing(one: &Files, other: &Files) -> Vec<String> {
-    let paths: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    paths.into_iter().filter(|path| one.get(*path) != other.get(*path)).cloned().collect()
 }
 
 /// One work tree of a repository.

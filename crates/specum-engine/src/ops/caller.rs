@@ -22,7 +22,7 @@ use crate::runner;
 use crate::session::{self, Note};
 use crate::store::Store;
 
-/// Who asks: how the request came here, and who hears warnings.
+/// Who asks: how the request came here, and who receives warnings.
 pub struct Caller<'a> {
     /// Where everything is that is asked for.
     pub world: &'a World,

@@ -226,7 +226,7 @@ pub fn check(caller: &Caller<'_>, request: &CheckRequest<'_>) -> Result<Check, O
 }
 
 /// The findings of the gate, and behind those of the other documents what the lint of
-/// the plan finds. What both tell is told once.
+/// the plan finds. What both find is shown once.
 fn merged(lint: Vec<check::Finding>, judged: Judged, plan: &str) -> Vec<PlanFinding> {
     let (mut of_plan, mut findings): (Vec<PlanFinding>, Vec<PlanFinding>) =
         judged.findings.into_iter().partition(|finding| finding.file == plan);

@@ -173,7 +173,7 @@ impl Throwaway {
             OpError::Usage("the checks of this project are being run already; wait for that".into())
         })?;
         let path = folder.join(name);
-        // One that was left by somebody who was killed.
+        // One that a killed process has left.
         if git.has_worktree(&path) {
             git.remove_worktree(&path)?;
         }

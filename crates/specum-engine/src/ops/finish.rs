@@ -131,7 +131,7 @@ pub fn finish(
 
 /// Judges a task on the word of a person who has done it by hand: an open attempt like
 /// any other; without one, what is uncommitted is the work. The loop ends with its last
-/// task. Refused while somebody else works in the tree.
+/// task. Refused while another process works in the tree.
 pub fn finish_by_hand(
     caller: &Caller<'_>,
     workspace: &Workspace,

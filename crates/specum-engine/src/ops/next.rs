@@ -94,7 +94,7 @@ pub struct Wait {
 }
 
 impl DueWork {
-    /// What a coordinator is told: which sub-agents to call, or to stop. A task that
+    /// The text for a coordinator: which sub-agents to call, or to stop. A task that
     /// has ended and waits for its neighbours is not called again.
     pub fn for_coordinator(&self) -> String {
         match self {
@@ -133,7 +133,7 @@ impl DueWork {
     }
 }
 
-/// Opens what is due, for whoever asks from a shell. Asked twice without a result
+/// Opens what is due, for a caller in a shell. Asked twice without a result
 /// in between, it gives the same attempts again.
 pub fn next(caller: &Caller<'_>, workspace: &Workspace) -> Result<DueWork, OpError> {
     workspace.refuse_while_a_run_works()?;

@@ -84,7 +84,7 @@ pub fn start(
     if session::host().is_none() && codex_config::trust() == Trust::Missing {
         caller.warn(format!("a session of codex would not be sent back to work: {HOW_TO_TRUST}"));
     }
-    // A loop that nobody looks for would end with the first stop.
+    // Without this the hooks do not find the loop, and the first stop would end it.
     let was_active = project.current().is_ok_and(|active| active.as_ref() == Some(&workspace.spec));
     if !was_active {
         store::make_active(&project, &workspace.spec)?;

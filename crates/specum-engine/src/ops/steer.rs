@@ -14,7 +14,7 @@ use super::{Caller, NewState, OpError};
 use crate::attempt::{AttemptError, Workspace};
 use crate::store::{Locked, View};
 
-/// What a person has said to whoever works from now on, or has taken back.
+/// A person's note for the agents that work from now on, or one taken back.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Note {
     /// The spec.
@@ -115,7 +115,7 @@ fn task_of(file: &TaskFile<'_>, address: &str) -> Result<Task, OpError> {
     Ok(task?.clone())
 }
 
-/// Notes something for whoever works on a task from now on, or on any. The text is
+/// Adds a note for the agents that work on a task from now on, or on any. The text is
 /// asked for once the task is found.
 pub fn note(
     caller: &Caller<'_>,

@@ -170,7 +170,7 @@ fn record(caller: &Caller<'_>, store: &Store, graph: &Graph) -> Result<TraceFile
     if caller.world.disk.exists(&before) {
         caller.require_person("trace")?;
     }
-    // What cannot be read is what is to be made anew.
+    // A file that cannot be read is made again.
     let kept = read_trace(caller.world, store.dir()).ok().flatten().unwrap_or_default();
     let trace = TraceFile { nodes: graph.recorded(), ..kept };
     store.lock()?.write_trace(&trace)?;

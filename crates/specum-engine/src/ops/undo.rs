@@ -64,7 +64,7 @@ pub fn undo(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<U
     })
 }
 
-/// What somebody changes at this moment could not be told from what is taken out.
+/// A change made at this moment could not be told from what is taken out.
 pub(super) fn refuse_at_work(workspace: &Workspace) -> Result<(), OpError> {
     workspace.refuse_while_a_run_works()?;
     let ledger = workspace.store.ledger()?;

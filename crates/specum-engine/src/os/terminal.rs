@@ -35,7 +35,7 @@ impl QuietTerminal {
         tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Turns off what shows keys, also when somebody has turned it on again.
+    /// Turns off what shows keys, also when it was turned on again.
     pub(crate) fn hold(&mut self) {
         let modes = || tcgetattr(&self.terminal).ok().filter(|_| self.is_ours());
         let Some(mut modes) = modes() else { return };

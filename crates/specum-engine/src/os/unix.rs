@@ -125,7 +125,7 @@ pub(crate) fn listen(
     // Whoever started us with `nohup` wants us to outlive the terminal.
     let asks = ASKS.into_iter().filter(|signal| *signal != SIGHUP || !super::ignores(SIGHUP));
     let (listener, signals) = mpsc::channel::<Signals>();
-    // First the thread: without it, nobody would hear what we have taken over.
+    // First the thread: without it, the signals we have taken over would go unheard.
     thread::Builder::new().spawn(move || {
         let Ok(mut signals) = signals.recv() else { return };
         for signal in signals.forever() {

@@ -116,7 +116,7 @@ pub(crate) fn end_process(process: u32, strength: Strength) {
     end_group(process, strength);
 }
 
-/// The console shows no keys that nobody reads.
+/// The console shows no keys that no program reads.
 pub(crate) struct QuietTerminal;
 
 impl QuietTerminal {

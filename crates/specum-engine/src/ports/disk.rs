@@ -110,10 +110,10 @@ pub trait Disk: Send + Sync {
     fn remove_tree(&self, path: &Path) -> Result<(), FileError>;
     /// Lets renames and deletions in a folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), FileError>;
-    /// Takes a lock, and waits for whoever holds it at most for so long; `None` if
+    /// Takes a lock, and waits for its holder at most for so long; `None` if
     /// that was not enough.
     fn lock(&self, path: &Path, patience: Duration) -> Result<Option<Box<dyn Lock>>, FileError>;
-    /// Whether somebody holds a lock; `None` if that cannot be told. The file is not
+    /// Whether a lock is held; `None` if that cannot be told. The file is not
     /// created.
     fn is_locked(&self, path: &Path) -> Option<bool>;
 }
@@ -203,7 +203,7 @@ impl dyn Disk + '_ {
     }
 
     /// Deletes what writers in a folder have left that were killed before their rename.
-    /// Only for whoever knows that nobody writes there now.
+    /// Only where it is known that no other process writes there now.
     pub fn remove_temporaries(&self, folder: &Path) -> Result<(), FileError> {
         let entries = self.entries(folder)?.into_iter();
         entries.filter(|path| files::is_temporary(path)).try_for_each(|path| self.remove(&path))

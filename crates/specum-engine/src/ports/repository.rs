@@ -9,7 +9,7 @@ use crate::git::{
     self, ChangedFile, Committed, Forward, GitError, Merge, Programs, Status, Worktree,
 };
 
-/// Who hears what is waited for.
+/// Receives what is waited for.
 pub type Listener = Box<dyn Fn(String) + Send>;
 
 /// Where repositories come from.
@@ -187,14 +187,14 @@ pub trait Repository: Send + Sync {
     fn run_lock(&self) -> Result<PathBuf, GitError>;
     /// Whether no other run works in this tree from now on.
     fn be_alone(&self, alone: bool);
-    /// Who hears what is waited for, from now on; standard error if nobody does.
+    /// Receives what is waited for, from now on; without it, standard error does.
     fn say_to(&self, listener: Option<Listener>);
     /// Tells them something.
     fn say(&self, text: String);
-    /// Waits for whoever holds a lock that the next commit needs, or removes it if
-    /// nobody does.
+    /// Waits for the holder of a lock that the next commit needs, or removes a lock
+    /// without a holder.
     fn clear_locks(&self) -> Result<(), GitError>;
-    /// Removes what somebody has left who was killed. For whoever is alone in the tree.
+    /// Removes what a killed process has left. Only for the one process in the tree.
     fn remove_scratch(&self) -> Result<(), GitError>;
     /// Lets the repository overlook specum's own files.
     fn exclude_own_files(&self) -> Result<(), GitError>;
@@ -202,7 +202,7 @@ pub trait Repository: Send + Sync {
     fn refuse_old(&self) -> Result<(), GitError>;
     /// Fails if a merge or the like is half done here.
     fn refuse_half_done(&self) -> Result<(), GitError>;
-    /// Fails if nobody is named as the author of commits.
+    /// Fails if no author of commits is named.
     fn refuse_without_identity(&self) -> Result<(), GitError>;
     /// Fails if nothing can be committed here, for reasons that no agent can change.
     fn refuse_unable_to_commit(&self) -> Result<(), GitError>;

@@ -204,7 +204,7 @@ fn read_lines(
         let mut lines = Lines::default();
         while let Some(bytes) = source.read(&mut buffer) {
             // All at once: to pass on a short line costs more than to read it.
-            let whole = lines.whole(bytes);
+            let whole = lines.completed(bytes);
             let part = if whole.is_empty() { Part::Noise } else { Part::Lines(whole) };
             if parts.send(part).is_err() {
                 break;
@@ -263,7 +263,7 @@ impl Replay {
         }
     }
 
-    /// Gives the last line to `read`, if nobody has ended it.
+    /// Gives the last line to `read`, if it has no end of line.
     pub fn end(&mut self, mut read: impl FnMut(&[u8])) {
         std::mem::take(&mut self.lines).end().inspect(|line| read(line));
     }

@@ -111,7 +111,7 @@ pub fn clean_up_when_interrupted() {
 }
 
 fn interrupted(signal: i32) {
-    // Whoever listens hears the first one; the second one ends us.
+    // A listener gets the first one; the second one ends us.
     let listener = process_tree().listener.take();
     if let Some(listener) = listener {
         listener();
@@ -165,7 +165,7 @@ fn reap_orphans() {
     }
 }
 
-/// Lets somebody end in order when we are interrupted for the first time.
+/// Calls a listener, so that it can end in order, when we are interrupted first.
 pub fn tell_when_interrupted(listener: impl FnOnce() + Send + 'static) {
     process_tree().listener = Some(Box::new(listener));
 }
@@ -230,7 +230,7 @@ const TERMINAL_OF_KEYS: &str = "GPG_TTY";
 /// Which terminal a command has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Terminal {
-    /// Ours, if we have one: it asks nobody anything.
+    /// Ours, if we have one: it asks nothing.
     Ours,
     /// None: it may be, or start, a program of others. What asks a person there
     /// fails at once, instead of being stopped until its time is up.

@@ -50,7 +50,7 @@ pub(super) fn take_branch(
     }])
 }
 
-/// What somebody should know whose first run of this spec it is.
+/// What a person should know before the first run of a spec.
 pub(super) fn first_words(
     workspace: &Workspace,
     options: &Options,

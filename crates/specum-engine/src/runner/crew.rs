@@ -73,7 +73,7 @@ pub(super) struct Crew<'a> {
 pub(super) struct Work {
     pub(super) attempt: Attempt,
     pub(super) site: Site,
-    /// What specum's own check has shown, for whoever is to fix it.
+    /// What specum's own check has shown, for the agent that is to fix it.
     shown: Mutex<Option<(String, String)>>,
     /// What its agent came to, and what there is of it.
     pub(super) result: Mutex<PassedWork>,

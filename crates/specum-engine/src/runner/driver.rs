@@ -61,7 +61,7 @@ fn drive_by_messages(
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        // All that waits, before anybody is found to be silent.
+        // Takes all waiting messages before it looks for silent agents.
         let waiting = messages.try_iter().take(WAITING_MESSAGES);
         first.into_iter().chain(waiting).for_each(|message| driver.take(message));
         driver.look_around();
@@ -87,7 +87,7 @@ struct Threads<'scope, 'env> {
 
 impl Hands for Threads<'_, '_> {
     fn in_tree(&self, job: TreeJob) {
-        // A thread that is gone has panicked, which is told when it is joined.
+        // A thread that is gone has panicked; joining it says so.
         let _ = self.tree.send(job);
     }
 
@@ -227,7 +227,7 @@ impl<'env, H: Hands> Driver<'env, H> {
         RunResult { outcome: self.failure.map_or(Ok(outcome), Err), uncharged }
     }
 
-    /// Takes in what somebody tells.
+    /// Takes in a message.
     pub(super) fn take(&mut self, message: Message) {
         match message {
             Message::Input(input) => self.tell(input),
@@ -274,7 +274,7 @@ impl<'env, H: Hands> Driver<'env, H> {
         self.tell(Input::Broke(broken));
     }
 
-    /// What nobody tells us.
+    /// What no message says.
     pub(super) fn look_around(&mut self) {
         let now = self.crew.workspace.world().clock.elapsed();
         if now - self.looked < TICK {
@@ -331,7 +331,7 @@ impl<'env, H: Hands> Driver<'env, H> {
 
     /// A person may not want an attempt any more that is under way.
     fn look_for_unwanted(&mut self) {
-        // A journal that cannot be read is told by whoever writes it next.
+        // The next write reports a journal that cannot be read.
         let unwanted = self.crew.workspace.store.ledger();
         let unwanted = unwanted.map(|ledger| ledger.unwanted().to_vec()).unwrap_or_default();
         unwanted.into_iter().for_each(|attempt| self.tell(Input::Unwanted(attempt)));
@@ -485,7 +485,7 @@ pub(super) fn write_charge(
             let step = machine::step(state, &view.file(), Event::Charge { charge, millis });
             locked.write_step_of(attempt, entry, &step)?;
         }
-        // Cancelled meanwhile: what was spent is told nevertheless.
+        // Cancelled meanwhile: what was spent is reported all the same.
         None => locked.record_of(attempt, entry)?,
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::ports::World;
 /// names a later time may be mistaken.
 const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 
-/// In how many milliseconds a limit ends that an agent has told of.
+/// In how many milliseconds a limit ends that an agent has reported.
 pub(super) fn resets_in(world: &World, trouble: Option<&Trouble>) -> Option<Millis> {
     reset_of(trouble, &world.clock.now().to_zoned(TimeZone::system()))
 }

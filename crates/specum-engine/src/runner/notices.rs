@@ -1,4 +1,4 @@
-//! How a person hears of a run who is not looking: by a command of their own.
+//! Notices for a person who is not watching a run: a command of their own is called.
 //!
 //! The text reaches it by its environment and on its standard input, never in a command
 //! line. It has ten seconds, and what it leaves is ended with it. A failure is told, and
@@ -18,7 +18,7 @@ use crate::attempt::Workspace;
 use crate::project::Spec;
 use crate::store::Store;
 
-/// How a person hears of something.
+/// How a person is notified.
 #[derive(Debug, Clone)]
 pub struct Notify {
     /// A shell command.
@@ -88,7 +88,7 @@ pub(super) fn tell_wait(
     let message = Message::new(Notice::Waiting, &spec.name, &text, &project);
     if notify.wants(&message) {
         let notify = Arc::new(notify);
-        // Without a thread it is not told, and the wait is in the journal.
+        // Without a thread there is no notice; the journal has the wait.
         let _ = std::thread::Builder::new().spawn(move || tell(&notify, &spec, &store, &message));
     }
 }

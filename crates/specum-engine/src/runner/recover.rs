@@ -26,7 +26,7 @@ use crate::process;
 /// left it was at work, if that is over.
 pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result<(), RunError> {
     end_survivors(workspace)?;
-    // First of all: a git that fails keeps nobody from being charged.
+    // First of all, so that a git that fails does not prevent the charge.
     charge_lost(workspace)?;
     if let Ok(git) = &workspace.git {
         git.clear_locks()?;
@@ -196,7 +196,7 @@ fn put_away_below(
     Ok(())
 }
 
-/// An agent that was started and of whose end nobody has heard is charged like
+/// An agent that was started and has no recorded end is charged like
 /// the dearest one, or with what it had reported if that is more.
 fn charge_lost(workspace: &Workspace) -> Result<(), RunError> {
     let Some(state) = workspace.store.read()?.state else { return Ok(()) };

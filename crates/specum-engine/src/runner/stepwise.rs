@@ -1,4 +1,4 @@
-//! A run that somebody else drives, one step at a time: for the simulation, in which
+//! A run that its caller drives, one step at a time: for the simulation, in which
 //! nothing happens at the same moment and every order of things is tried.
 //!
 //! What threads do in a run of a user's is done here by whoever drives: a job in the
@@ -17,7 +17,7 @@ use super::{Listener, Message, Options, RunError, run_by};
 use crate::attempt::Workspace;
 use crate::process::Handle;
 
-/// Works a spec like [`run`](super::run), by whoever is given the run.
+/// Works a spec like [`run`](super::run); the caller drives it.
 pub fn run_stepwise(
     workspace: &Workspace,
     options: &Options,

@@ -174,7 +174,7 @@ impl PreparedWorktree {
         Ok(())
     }
 
-    /// Remembers what is changed in it before anybody works there.
+    /// Remembers what is changed in it before an agent works there.
     pub(super) fn once_prepared(mut self) -> Result<PreparedWorktree, RunError> {
         let changed = self.git.changed()?.into_iter();
         let with_content = |path: String| {

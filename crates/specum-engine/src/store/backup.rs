@@ -285,7 +285,7 @@ mod tests {
         let [(7, copy)] = &segments[..] else { panic!("{segments:?}") };
         assert_eq!(fs::read(copy).unwrap(), fs::read(&segment).unwrap());
         assert_eq!(backup.length(), 0);
-        // Of one that somebody has deleted it is the only copy.
+        // If the original was deleted, it is the only copy.
         append(&journal, &backup, LINES[1], true);
         fs::remove_file(&journal).unwrap();
         backup.retire(spec).unwrap();

@@ -299,7 +299,7 @@ mod tests {
                 "{{\"v\":1,\"at\":\"{n}\",\"event\":\"paused\",\"changes\":{{\"state\":{{\"write\":{{}}}}}}}}\n"
             ));
         }
-        // However much is told behind it.
+        // However many records follow.
         text.push_str(&PAUSED.repeat(40));
         fs::write(&path, &text).unwrap();
         let found = read_all(&LocalDisk, &path).unwrap();

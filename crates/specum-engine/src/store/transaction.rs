@@ -26,11 +26,11 @@ use crate::ports::{Disk, Lock, NewContent};
 /// The longest journal that is brought back.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 
-/// A spec that nobody else changes meanwhile.
+/// A spec that no other process changes meanwhile.
 pub struct Locked<'s> {
     pub(super) store: &'s Store,
     pub(super) _held: Box<dyn Lock>,
-    /// The number of the last record, once it is known: nobody else writes one.
+    /// The number of the last record, once it is known: no other process writes one.
     pub(super) last_seq: Cell<Option<u64>>,
     /// Who wants what is written next.
     pub(super) source: Cell<Source>,
@@ -41,7 +41,7 @@ impl Locked<'_> {
         self.store.disk()
     }
 
-    /// What is written from now on is what somebody has said.
+    /// Who has asked for what is written from now on.
     pub fn speaks_for(&self, source: Source) {
         self.source.set(source);
     }

@@ -52,7 +52,7 @@ pub(super) fn stop(input: &HookCall<'_>, project: &Project, spec: &Spec) -> Opti
         return leave(input, note, text);
     }
     let has_asked = match stake(input, spec, &store, state.as_ref()) {
-        // In a loop that another program began, whoever is there works on it.
+        // A loop that another program began is worked on by any session.
         Stake::Asked | Stake::Unclaimed => true,
         Stake::PersonsTurn => hands_in(&store, input).is_some(),
         Stake::None => false,
@@ -89,7 +89,7 @@ pub(super) fn stop(input: &HookCall<'_>, project: &Project, spec: &Spec) -> Opti
     Some(output.render())
 }
 
-/// What a session hears whose loop was cancelled under its hands.
+/// The answer to a session whose loop was cancelled while it worked.
 pub(super) fn cancelled(input: &HookCall<'_>, spec: &Spec) -> Option<String> {
     let note =
         Note::of(input.world, input.session_id.as_deref()?).filter(|note| note.spec == spec.dir)?;
@@ -205,7 +205,7 @@ fn judge(
             news.push(format!("specum: {}: {}", workspace.spec.name, wait.message));
             true
         }
-        // The verdicts are told all the same.
+        // The verdicts are shown all the same.
         Err(error) => {
             news.push(format!("specum: {error}"));
             true

@@ -14,13 +14,13 @@ const ERROR_LINES: usize = 200;
 /// A piece of a transcript, in lines.
 pub(crate) fn lines(piece: &Spoken, layout: Layout) -> Vec<String> {
     match piece {
-        Spoken::Words(text) | Spoken::Printed(text) => whole(text, "", Tone::Normal, layout),
+        Spoken::Words(text) | Spoken::Printed(text) => with_mark(text, "", Tone::Normal, layout),
         Spoken::Call(text) => {
             let line = fit(&format!("  → {}", sanitize::one_line(text)), layout.width);
             vec![layout.paint(&line, Tone::Strong)]
         }
         Spoken::Result { text, is_error: true } => {
-            let mut lines = whole(text, "    │ ", Tone::Bad, layout);
+            let mut lines = with_mark(text, "    │ ", Tone::Bad, layout);
             cut(&mut lines, ERROR_LINES, layout);
             lines
         }
@@ -30,8 +30,8 @@ pub(crate) fn lines(piece: &Spoken, layout: Layout) -> Vec<String> {
             cut(&mut lines, ANSWER_LINES, layout);
             lines
         }
-        Spoken::Note(text) => whole(text, "  ! ", Tone::Wary, layout),
-        Spoken::Trouble(text) => whole(text, "  ✗ ", Tone::Bad, layout),
+        Spoken::Note(text) => with_mark(text, "  ! ", Tone::Wary, layout),
+        Spoken::Trouble(text) => with_mark(text, "  ✗ ", Tone::Bad, layout),
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn output(text: &str, is_whole: bool, layout: Layout) -> Vec<String> 
     layout.quoted(&lines[before..])
 }
 
-fn whole(text: &str, mark: &str, tone: Tone, layout: Layout) -> Vec<String> {
+fn with_mark(text: &str, mark: &str, tone: Tone, layout: Layout) -> Vec<String> {
     let text = sanitize::text(text);
     let line = |line: &str| layout.paint(&format!("{mark}{line}"), tone);
     match text.is_empty() {

@@ -346,7 +346,7 @@ impl Ledger {
         if is_told {
             self.untold.retain(|known| known.entry.task().is_none_or(|known| known.id != task.id));
             if !self.is_in_run {
-                let (id, entry) = (record.id.clone(), told(&record.entry));
+                let (id, entry) = (record.id.clone(), verdict_alone(&record.entry));
                 self.untold.push(Record { id, ..Record::new(record.at.clone(), entry) });
             }
         }
@@ -435,9 +435,9 @@ impl Ledger {
     }
 }
 
-/// A verdict as a coordinator hears of it: a long loop has many, and what was
+/// A verdict without its output and files: a long loop has many, and what was
 /// printed and changed is most of each.
-fn told(verdict: &Entry) -> Entry {
+fn verdict_alone(verdict: &Entry) -> Entry {
     let mut verdict = verdict.clone();
     if let Entry::Passed { changed, output, .. } | Entry::Failed { changed, output, .. } =
         &mut verdict

@@ -130,7 +130,7 @@ impl Ground {
         }
     }
 
-    /// What was uncommitted before anybody worked on the task, of what is so now.
+    /// What was uncommitted before the work on the task began, of what is so now.
     pub(super) fn baseline(&self, dirty: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let Some(before) = &self.now.dirty else { return dirty.clone() };
         let stood = |(path, now): (&String, &String)| {

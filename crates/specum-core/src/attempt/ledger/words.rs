@@ -1,4 +1,4 @@
-//! What a person has said to whoever works, and how long it counts.
+//! A person's notes for the agents, and how long each counts.
 
 use std::collections::HashMap;
 
