@@ -40,7 +40,7 @@ pub enum DocumentError {
     File(#[from] FileError),
     /// The trace cannot be read.
     #[error(
-        "{path} cannot be read: {why}; `specum trace --rebuild` makes it anew from the documents \
+        "{path} cannot be read: {why}; `specum trace --rebuild` makes it again from the documents \
          as they are"
     )]
     Trace {

@@ -80,8 +80,8 @@ fn see_log(task: &TaskKey) -> String {
 /// What is said where something is missing.
 fn missing(count: u64) -> Line {
     let text = format!(
-        "{count} things that agents said are not shown here: whoever reads this did not; \
-         `specum log <task>` has them"
+        "{count} messages of agents are not shown here, because this output was read too \
+         slowly; `specum log <task>` has them"
     );
     Line::Warning { text }
 }

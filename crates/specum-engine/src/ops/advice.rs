@@ -248,7 +248,7 @@ fn under_way(
             advice.step("specum cancel", "or: end it, keep plan and story")
         }
         None if state.phase == Phase::Execution => {
-            stands(format!("{progress}; a loop has begun and nobody works it."))
+            stands(format!("{progress}; a loop has begun, and no run or session works on it."))
                 .step("specum status", "where it stands")
                 .step_to_work(root)
                 .step("specum cancel", "or: end it, keep plan and story")

@@ -165,7 +165,7 @@ fn drive_again(caller: &Caller<'_>, spec: &Spec, state: &State) -> Result<(), Op
             let session = session::current();
             ralph_loop::begin(spec, session.as_deref(), state.max_global_iterations)?;
         }
-        Err(error) => caller.warn(format!("resumed, but nobody drives: {error}")),
+        Err(error) => caller.warn(format!("resumed, but no plugin drives the loop: {error}")),
     }
     Ok(())
 }

@@ -246,7 +246,7 @@ fn examine_project(project: &Project, found: &mut Findings) {
             None => found.note("active", "no spec is active: `specum switch <name>` makes one so"),
         },
         Err(error) => {
-            found.bad("active", format!("{error}; `specum switch <name>` writes it anew"));
+            found.bad("active", format!("{error}; `specum switch <name>` writes it again"));
         }
     }
     match project.specs() {

@@ -314,8 +314,8 @@ impl<'env, H: Hands> Driver<'env, H> {
             None if !workspace.is_complete() => {
                 let is_lost = workspace.bring_back().is_err() || !workspace.store.has_state();
                 is_lost.then(|| {
-                    let why = "the loop's state was deleted while it ran; `specum run` begins \
-                               anew from the boxes";
+                    let why = "the loop's state was deleted while it ran; `specum run` starts \
+                               again from the boxes";
                     Outcome::Blocked { why: why.to_owned() }
                 })
             }

@@ -215,7 +215,7 @@ fn a_trace_that_cannot_be_read_says_how_to_make_it_anew() {
     world.write("specs/test-spec/.ralph-trace.json", "<<<<<<< HEAD\n");
     for verb in ["trace", "check"] {
         let call = world.specum(&[verb]);
-        assert!(call.stderr.contains("`specum trace --rebuild` makes it anew"), "{}", call.stderr);
+        assert!(call.stderr.contains("`specum trace --rebuild` makes it again"), "{}", call.stderr);
         call.exits(4);
     }
     world.person(&["trace", "--rebuild"]);

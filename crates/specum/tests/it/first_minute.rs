@@ -167,7 +167,10 @@ fn a_plan_with_mistakes_or_without_tasks_is_to_be_mended_first() {
 fn a_loop_says_whether_it_is_worked_paused_blocked_or_left() {
     let world = World::started(PLAN);
     let left = advice(&world, &["git", "claude"]);
-    assert!(left.contains("nobody works it") && left.contains("  specum run  "), "{left}");
+    assert!(
+        left.contains("no run or session works on it") && left.contains("  specum run  "),
+        "{left}"
+    );
     world.specum(&["pause"]).exits(0);
     let paused = advice(&world, &["git"]);
     assert!(paused.contains("it is paused") && paused.contains("specum resume"), "{paused}");

@@ -364,7 +364,7 @@ fn pause_and_resume_take_the_plugin_along() {
     world.specum(&["pause"]).exits(0);
     world.write(LOOP, FOREIGN);
     let call = world.specum(&["resume"]);
-    assert!(call.exits(0).stderr.contains("nobody drives: "), "{}", call.stderr);
+    assert!(call.exits(0).stderr.contains("no plugin drives the loop: "), "{}", call.stderr);
     assert_eq!(world.read(LOOP), FOREIGN);
 }
 
@@ -375,7 +375,7 @@ fn resume_without_the_plugin_says_that_nobody_drives() {
     world.specum(&["pause"]).exits(0);
     fs::remove_file(world.path("../home/.claude/plugins/installed_plugins.json")).unwrap();
     let call = world.specum(&["resume"]);
-    assert!(call.exits(0).stderr.contains("nobody drives: Ralph Loop plugin required"));
+    assert!(call.exits(0).stderr.contains("no plugin drives the loop: Ralph Loop plugin required"));
     assert_eq!(world.read_state()["awaitingApproval"], false);
 }
 

@@ -68,6 +68,9 @@ mod shapes;
 /// Ctrl-C and its kin, `pause`, `cancel`, and `kill -9` with agents at work.
 mod signals;
 
+/// Started in every way that people and programs know.
+mod started;
+
 /// Runs that wait for a person instead of ending.
 mod stay;
 

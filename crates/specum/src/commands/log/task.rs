@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, log: &mut Log, named: &str) -> Result<(), Failure
         return follow(log, task);
     }
     let Some(chosen) = log.attempt(&task, args.attempt)? else {
-        return print("  nobody has worked it yet");
+        return print("  not worked on yet");
     };
     let layout = Layout::of_stdout();
     for attempt in &task.attempts {
