@@ -194,8 +194,8 @@ impl<'t> Fixes<'t> {
     }
 }
 
-/// The open `[P]` tasks that follow one another from `start`, below one heading and
-/// without a file in common.
+/// The open `[P]` tasks that follow one another from `start`, below one heading, without
+/// a file in common, and none of which says that it depends on another.
 fn group(
     file: &TaskFile<'_>,
     fixes: &Fixes<'_>,
@@ -208,28 +208,51 @@ fn group(
     }
     let section = file.tasks[start].section;
     let mut group = Vec::new();
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken = Taken::default();
     for task in &file.tasks[start..] {
         let readiness = how(task);
         if task.done || readiness.is_passed_over() || scope.passes_over(task) {
             continue;
         }
         let waits = fixes.open_of(&file.tasks, task).is_some();
-        let files = file.fields(task).files;
-        let shared = files.iter().any(|path| taken.contains(path));
         if group.len() == scope.max_parallel
             || readiness == Readiness::Alone
             || task.section != section
             || task.mode() != Mode::Parallel
             || waits
-            || shared
+            || taken.refuse(file, task)
         {
             break;
         }
-        taken.extend(files);
+        taken.take(file, task);
         group.push(task.index);
     }
     group
+}
+
+/// What the tasks of a group keep from the others.
+#[derive(Default)]
+struct Taken {
+    files: Vec<String>,
+    /// The tasks of the group, by index.
+    tasks: Vec<usize>,
+    /// The tasks that they say they depend on.
+    needed: Vec<usize>,
+}
+
+impl Taken {
+    fn take(&mut self, file: &TaskFile<'_>, task: &Task) {
+        self.files.extend(file.fields(task).files);
+        self.tasks.push(task.index);
+        self.needed.extend(needs::dependencies(file, task));
+    }
+
+    /// Whether a task names a file of theirs, or one of both depends on the other.
+    fn refuse(&self, file: &TaskFile<'_>, task: &Task) -> bool {
+        self.needed.contains(&task.index)
+            || file.fields(task).files.iter().any(|path| self.files.contains(path))
+            || needs::dependencies(file, task).iter().any(|needed| self.tasks.contains(needed))
+    }
 }
 
 /// What a task of a running group means for those that may join it.
@@ -256,26 +279,33 @@ pub fn joiners(
     let fixes = Fixes::of(&file.tasks);
     let Some(section) = file.tasks.get(start).map(|task| task.section) else { return Vec::new() };
     let mut joining = Vec::new();
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken = Taken::default();
     for task in &file.tasks[start..] {
         let is_parallel = task.mode() == Mode::Parallel;
         let membership = how(task);
+        if !task.done && membership == Membership::PassedOver {
+            // It is done once more, alone; what depends on it waits for that.
+            taken.tasks.push(task.index);
+        }
         if task.done
             || membership == Membership::PassedOver
             || (scope.passes_over(task) && membership == Membership::Outside)
         {
             continue;
         }
-        let files = file.fields(task).files;
         if membership == Membership::Outside {
             let waits = fixes.open_of(&file.tasks, task).is_some();
-            let shared = files.iter().any(|path| taken.contains(path));
-            if joining.len() == room || task.section != section || !is_parallel || waits || shared {
+            if joining.len() == room
+                || task.section != section
+                || !is_parallel
+                || waits
+                || taken.refuse(file, task)
+            {
                 break;
             }
             joining.push(task.index);
         }
-        taken.extend(files);
+        taken.take(file, task);
     }
     joining
 }
@@ -307,6 +337,24 @@ mod tests {
         let some = Scope { only: vec!["1.6".into()], ..Scope::all(2) };
         assert_eq!(joiners(&file, 0, &some, 5, |_| Outside), [5]);
         assert_eq!(joiners(&file, 99, &some, 5, |_| Outside), [0; 0]);
+    }
+
+    #[test]
+    fn a_task_that_depends_on_one_of_the_group_waits_for_it() {
+        let text = "- [ ] T001 [P] a\n- [ ] T002 [P] b\n- [ ] T003 [P] c (depends on T001)\n\
+                    - [ ] T004 [P] d\n";
+        assert_eq!(unit(text), Unit::Parallel(vec![0, 1]));
+        assert_eq!(unit(&text.replacen("[ ]", "[x]", 1)), Unit::Parallel(vec![1, 2, 3]));
+        // Also where the one that depends stands before.
+        let before = "- [ ] T001 [P] a (depends on T002)\n- [ ] T002 [P] b\n";
+        assert_eq!(unit(before), Unit::Sequential(0));
+        use Membership::{Outside, PassedOver, UnderWay};
+        let file = TaskFile::scan(text.as_bytes());
+        let join = |first| {
+            let how = |task: &Task| if task.index == 0 { first } else { Outside };
+            joiners(&file, 0, &Scope::all(5), 5, how)
+        };
+        assert_eq!((join(UnderWay), join(PassedOver)), (vec![1], vec![1]));
     }
 
     fn unit(text: &str) -> Unit {

@@ -35,7 +35,7 @@ pub fn barred(file: &TaskFile<'_>, is_blocked: impl Fn(&Task) -> bool) -> Vec<bo
 }
 
 /// The tasks that a task says it depends on, by index.
-fn dependencies(file: &TaskFile<'_>, task: &Task) -> Vec<usize> {
+pub(super) fn dependencies(file: &TaskFile<'_>, task: &Task) -> Vec<usize> {
     let block = line::readable(&file.text()[task.block.clone()]);
     let lines = block.lines().filter_map(|line| {
         let line = line.to_ascii_lowercase();

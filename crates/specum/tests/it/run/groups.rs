@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     Listener, agent, at_work, committed, nothing_is_left, planned, references, run, run_with, send,
-    state_home,
+    state_home, works,
 };
 use crate::world::{PROGRESS, World, call, executable, fifo, first_on_path, gate, until};
 
@@ -77,6 +77,17 @@ fn a_slow_neighbour_does_not_hold_up_a_free_place() {
     assert!(run.wait().unwrap().success());
     assert_eq!(committed(&world), ["1.1", "1.2", "1.3", "1.4"], "in the order of the plan");
     nothing_is_left(&world);
+}
+
+#[test]
+fn a_task_of_a_group_that_depends_on_another_begins_with_its_work() {
+    let world = planned(
+        "- [ ] T001 [P] a in a.txt\n- [ ] T002 [P] b in b.txt (depends on T001)\n- [ ] T003 [P] c\n",
+    );
+    let script = "case $id in T002) test -e T001.txt || exit 1;; esac\n\
+                  echo x > $id.txt; echo TASK_COMPLETE\n";
+    works(&world, script, &["--attempts", "1"]).exits(0);
+    assert_eq!(committed(&world), ["T001", "T002", "T003"]);
 }
 
 #[test]
