@@ -75,7 +75,7 @@ pub(super) fn of(file: &TaskFile<'_>, task: &Task) -> Context {
             found.task(&line);
         } else if let Some(level) = heading_level(line.text) {
             found.heading(level, words(&line.text[level as usize..]), is_before_tasks);
-        } else {
+        } else if !speaks_to_who_works_it_whole(&line.text[first..]) {
             found.text(&line.text[first..]);
         }
     }
@@ -89,6 +89,17 @@ pub(super) fn of(file: &TaskFile<'_>, task: &Task) -> Context {
     let surplus = context.parts.len().saturating_sub(MAX_PARTS);
     context.parts.drain(..surplus);
     context
+}
+
+/// Whether a line is the quotation in which superpowers tells an agent how to work the
+/// whole plan: who reads this does one task of it.
+fn speaks_to_who_works_it_whole(text: &[u8]) -> bool {
+    text.starts_with(b">") && {
+        let text = line::readable(text).to_ascii_lowercase();
+        ["required sub-skill", "for agentic workers", "for claude:"]
+            .iter()
+            .any(|words| text.contains(words))
+    }
 }
 
 /// What stands above a line.
@@ -245,6 +256,14 @@ mod tests {
         : 
         Later:
         ");
+    }
+
+    #[test]
+    fn what_a_plan_says_to_those_who_work_it_whole_is_no_goal() {
+        let plan = "# Tea\n\n> **For agentic workers:** REQUIRED SUB-SKILL: Use \
+                    superpowers:executing-plans to implement this plan task-by-task.\n\n\
+                    > Tea for everybody.\n\n**Goal:** A timer.\n\n- [ ] 1.1 a\n";
+        insta::assert_snapshot!(context(plan, "1.1"), @"Tea: > Tea for everybody. / **Goal:** A timer.");
     }
 
     #[test]

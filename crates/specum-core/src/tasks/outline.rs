@@ -262,8 +262,10 @@ impl Boxes<'_> {
                 })
                 && matches!(self.shapes[at], Shape::Item(_));
             is_text[at] = is_behind && !is_task[at];
+            // With nothing but optional tasks nested in it, a box is work of its own.
+            let heads = |parent: &usize| !self.tasks[at].optional || self.tasks[*parent].optional;
             let mut over = parent.filter(|_| is_task[at]);
-            while let Some(parent) = over.filter(|&parent| !is_heading[parent]) {
+            while let Some(parent) = over.filter(|&parent| !is_heading[parent]).filter(heads) {
                 is_heading[parent] = true;
                 over = self.parents[parent];
             }
@@ -280,14 +282,16 @@ impl Boxes<'_> {
         is_heading: &mut [bool],
     ) -> HashMap<String, usize> {
         let tasks = || self.tasks.iter().enumerate().filter(|(at, _)| is_task[*at]);
-        let numbers: HashSet<&str> = tasks()
-            .filter(|(_, task)| task.fixes().is_none())
-            .filter_map(|(_, task)| number(task))
-            .collect();
+        let numbers = |with_optional: bool| -> HashSet<&str> {
+            let children = tasks().map(|(_, task)| task).filter(|task| task.fixes().is_none());
+            children.filter(|task| with_optional || !task.optional).filter_map(number).collect()
+        };
+        let (of_all, of_required) = (numbers(true), numbers(false));
         let mut headings = HashMap::new();
         for (at, task) in tasks() {
             let id = task.id.as_deref().unwrap_or_default();
             // A second one is no heading but a task whose id is taken.
+            let numbers = if task.optional { &of_all } else { &of_required };
             if is_plain_number(id) && numbers.contains(id) && !headings.contains_key(id) {
                 headings.insert(id.to_owned(), at);
                 is_heading[at] = true;

@@ -237,6 +237,23 @@ fn by_a_model() {
     assert_eq!((check("3.1").as_str(), check("3.2").as_str()), ("`ninja -n`", "`gh pr view`"));
 }
 
+#[test]
+fn a_box_with_nothing_but_optional_tasks_below_it_is_a_task_itself() {
+    let kinds = |text: &str| {
+        let file = TaskFile::scan(text.as_bytes());
+        let tasks: Vec<String> = file.tasks.iter().map(Task::name).collect();
+        (tasks.join(" "), file.headings.len())
+    };
+    let nested = "- [ ] 3. Wire it up\n  - [ ]* 3.1 Tests\n  - [ ]* 3.2 More\n";
+    assert_eq!(kinds(nested), ("3 3.1 3.2".to_owned(), 0));
+    let flat = "- [ ] 3. Wire it up\n- [ ]* 3.1 Tests\n";
+    assert_eq!(kinds(flat), ("3 3.1".to_owned(), 0));
+    // With one that is asked for, and where it is optional itself, it is their heading.
+    for heading in [nested.replace("]* 3.2", "] 3.2"), nested.replacen("[ ]", "[ ]*", 1)] {
+        assert_eq!(kinds(&heading), ("3.1 3.2".to_owned(), 1), "{heading}");
+    }
+}
+
 /// A file with every task done that is not optional.
 fn all_done(text: &[u8]) -> Vec<u8> {
     let file = TaskFile::scan(text);
