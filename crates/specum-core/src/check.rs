@@ -113,8 +113,8 @@ pub fn check(file: &TaskFile<'_>, around: Surroundings<'_>) -> Vec<Finding> {
             add(task.line, severity, message);
         }
     }
-    for message in commands::findings_of_suite(file, &made, around) {
-        add(1, Severity::Error, message);
+    for (line, message) in commands::findings_of_suite(file, &made, around) {
+        add(line, Severity::Error, message);
     }
     if !has_our_fields && let Some((line, message)) = unchecked(file, &fields, around) {
         add(line, Severity::Warning, message);

@@ -58,6 +58,31 @@ impl Suite {
         self.verify == other.verify && self.verify_all == other.verify_all
     }
 
+    /// Where the check of this key comes from.
+    pub fn origin(&self, key: &str, plan: &[u8]) -> Origin {
+        if self.once && key == VERIFY {
+            return Origin::Typed;
+        }
+        let of_plan = in_plan(plan).0;
+        match self.of_key(key) == of_plan.of_key(key) {
+            true => line_in_plan(key, plan).map_or(Origin::Settings, Origin::FrontMatter),
+            false => Origin::Settings,
+        }
+    }
+
+    /// Whose command this is, in words.
+    pub(crate) fn whose(&self, command: &Command, plan: &[u8]) -> String {
+        let holds =
+            |key: &&str| self.of_key(key).iter().any(|text| text.as_bytes() == command.text);
+        let key = [VERIFY, VERIFY_ALL].into_iter().find(holds).unwrap_or(VERIFY);
+        self.origin(key, plan).shown(key)
+    }
+
+    /// The commands of a key.
+    pub(crate) fn of_key(&self, key: &str) -> &[String] {
+        if key == VERIFY { &self.verify } else { &self.verify_all }
+    }
+
     /// Its commands in a few words.
     pub fn shown(&self) -> String {
         let quoted = |texts: &[String]| {
@@ -70,6 +95,28 @@ impl Suite {
             (false, false) => {
                 format!("{}, {VERIFY_ALL}: {}", quoted(&self.verify), quoted(&self.verify_all))
             }
+        }
+    }
+}
+
+/// Where a check of the whole plan comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It was typed for one run.
+    Typed,
+    /// It stands in the front matter of the plan, at this line.
+    FrontMatter(usize),
+    /// It stands in the settings.
+    Settings,
+}
+
+impl Origin {
+    /// The check of this key, in words that say where to correct it.
+    pub fn shown(self, key: &str) -> String {
+        match self {
+            Origin::Typed => format!("`--{key}`"),
+            Origin::FrontMatter(_) => format!("`{key}` in the front matter"),
+            Origin::Settings => format!("`{key}` in the settings"),
         }
     }
 }
@@ -134,14 +181,10 @@ pub fn in_plan(text: &[u8]) -> (Suite, Vec<Finding>) {
     let is_end = |line: &line::Line<'_>| matches!(line.text.trim_ascii_end(), b"---" | b"...");
     let end = lines.position(|line| is_end(&line));
     let entries = settings::entries(settings::Place::Person, text);
-    let keys = |entry: &settings::SettingEntry| {
-        let key = entry.text.split(':').next().unwrap_or_default();
-        key.trim().trim_matches(['"', '\'']).to_owned()
-    };
     let Some(end) = end else {
         // It may be a line across the page.
         let begins = entries.iter().take_while(|entry| !entry.text.starts_with('#'));
-        if begins.map(keys).any(|key| [VERIFY, VERIFY_ALL].contains(&key.as_str())) {
+        if begins.map(key_of).any(|key| [VERIFY, VERIFY_ALL].contains(&key.as_str())) {
             let message = "the front matter has no end, so nothing in it is read: put a line `---` \
                            behind it";
             add(1, Severity::Error, message.into());
@@ -152,7 +195,7 @@ pub fn in_plan(text: &[u8]) -> (Suite, Vec<Finding>) {
     let inside: Vec<String> =
         line::lines(inside).take(end).map(|line| line::readable(line.text)).collect();
     for entry in entries {
-        let key = keys(&entry);
+        let key = key_of(&entry);
         let field = match key.as_str() {
             VERIFY => &mut suite.verify,
             VERIFY_ALL => &mut suite.verify_all,
@@ -190,6 +233,18 @@ pub fn in_plan(text: &[u8]) -> (Suite, Vec<Finding>) {
         findings.push(Finding { line: line + 1, severity, message });
     }
     (suite, findings)
+}
+
+/// The key of an entry, as it is written.
+fn key_of(entry: &settings::SettingEntry) -> String {
+    let key = entry.text.split(':').next().unwrap_or_default();
+    key.trim().trim_matches(['"', '\'']).to_owned()
+}
+
+/// The line in which the front matter of a plan has a key, from 1.
+fn line_in_plan(key: &str, plan: &[u8]) -> Option<usize> {
+    let entries = settings::entries(settings::Place::Person, plan);
+    entries.iter().find(|entry| key_of(entry) == key).map(|entry| entry.line)
 }
 
 /// In which line something is wrong, from 1, and what.

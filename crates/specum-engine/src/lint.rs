@@ -36,6 +36,7 @@ pub(crate) fn plan_fault(
     world: &World,
     root: &Path,
     file: &TaskFile<'_>,
+    suite: &Suite,
     check: &CheckRun,
 ) -> Option<String> {
     let CheckRun::Ran(runs) = check else { return None };
@@ -44,7 +45,7 @@ pub(crate) fn plan_fault(
     if !matches!(failed.ended, ProcessEnd::Code(2 | 126 | 127) | ProcessEnd::NotStarted(_)) {
         return None;
     }
-    let (lookup, syntax, suite) = (world.lookup(root), world.syntax(), Suite::default());
-    let around = Surroundings { lookup: &lookup, suite: &suite, syntax: &syntax };
+    let (lookup, syntax) = (world.lookup(root), world.syntax());
+    let around = Surroundings { lookup: &lookup, suite, syntax: &syntax };
     check::cannot_run(file, &failed.command, around)
 }

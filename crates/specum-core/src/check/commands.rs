@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::{Severity, Surroundings};
 use crate::line;
-use crate::suite;
+use crate::suite::{self, Origin};
 use crate::tasks::{Command, Fields, Lookup, Program, Task, TaskFile};
 
 /// Everything worth fixing in the Verify fields of a task.
@@ -51,24 +51,26 @@ pub(super) fn findings(
     found
 }
 
-/// Why the checks of the whole plan cannot be run.
+/// Why the checks of the whole plan cannot be run, each at its line of the plan, or at the
+/// first if it does not stand there.
 pub(super) fn findings_of_suite(
     file: &TaskFile<'_>,
     made: &MadeFiles<'_>,
     around: Surroundings<'_>,
-) -> Vec<String> {
+) -> Vec<(usize, String)> {
     if file.open().next().is_none() {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for (key, texts) in
-        [(suite::VERIFY, &around.suite.verify), (suite::VERIFY_ALL, &around.suite.verify_all)]
-    {
-        for command in suite::commands(texts) {
-            found.extend(
-                cannot_start(&command, made, around.lookup).map(|why| format!("`{key}` {why}")),
-            );
-            found.extend(unreadable(&command, around).map(|why| format!("`{key}`: {why}")));
+    for key in [suite::VERIFY, suite::VERIFY_ALL] {
+        let origin = around.suite.origin(key, file.text());
+        let line = if let Origin::FrontMatter(line) = origin { line } else { 1 };
+        for command in suite::commands(around.suite.of_key(key)) {
+            let whose = origin.shown(key);
+            let cannot_start =
+                cannot_start(&command, made, around.lookup).map(|why| format!("{whose} {why}"));
+            let unread = unreadable(&command, around).map(|why| format!("{whose}: {why}"));
+            found.extend(cannot_start.into_iter().chain(unread).map(|message| (line, message)));
         }
     }
     found
@@ -88,9 +90,13 @@ pub fn cannot_run(
     around: Surroundings<'_>,
 ) -> Option<String> {
     let made = MadeFiles::by(file);
+    let whose = match command.suite {
+        true => around.suite.whose(command, file.text()),
+        false => "its check".to_owned(),
+    };
     cannot_start(command, &made, around.lookup)
-        .map(|why| format!("its check {why}"))
-        .or_else(|| unreadable(command, around))
+        .map(|why| format!("{whose} {why}"))
+        .or_else(|| Some(format!("{whose}: {}", unreadable(command, around)?)))
 }
 
 /// `is_proved` if another command of the check can fail.

@@ -18,7 +18,9 @@ impl Workspace {
         file: &TaskFile<'_>,
         check: &CheckRun,
     ) -> Option<String> {
-        let why = lint::plan_fault(self.world(), &self.spec.root, file, check)?;
+        // Only the words depend on it.
+        let suite = self.suite().unwrap_or_default();
+        let why = lint::plan_fault(self.world(), &self.spec.root, file, &suite, check)?;
         Some(format!("{} cannot be checked: {why}", opened.key.shown()))
     }
 

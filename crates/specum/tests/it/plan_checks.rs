@@ -120,7 +120,10 @@ fn what_cannot_be_read_or_started_is_said_before_an_agent_is_paid() {
         ("- [ ] 1.1 a\n  - **Verify**: `if true; then`\n", "a shell cannot read `if true; then`"),
         ("- [ ] 1.1 a\n  - **Verify**:\n    ```bash\n    f() {\n    ```\n", "a shell cannot read"),
         ("- [ ] 1.1 a\n  - **Verify**: `no-such-tool -q`\n", "`no-such-tool` is no program"),
-        ("---\nverify: no-such-tool\n---\n- [ ] 1.1 a\n", "`verify` runs `no-such-tool`"),
+        (
+            "---\ntitle: x\nverify: no-such-tool\n---\n- [ ] 1.1 a\n",
+            "`verify` in the front matter runs `no-such-tool`",
+        ),
         ("---\nverify:\n---\n- [ ] 1.1 a\n", "`verify` is empty"),
         ("---\nverify: [a, b\n---\n- [ ] 1.1 a\n", "is no YAML"),
     ] {
@@ -132,13 +135,38 @@ fn what_cannot_be_read_or_started_is_said_before_an_agent_is_paid() {
         assert_eq!(starts(&world), 0);
         assert_eq!(world.read(TASKS), plan);
     }
-    let world = world("- [ ] 1.1 a\n", "verify: ''");
-    let call = run(&world, "true", &[]);
-    assert!(
-        call.exits(1).stderr.contains("`verify` is empty: write the command"),
-        "{}",
-        call.stderr
-    );
+}
+
+#[test]
+fn a_check_that_cannot_be_run_is_named_with_the_place_where_it_stands() {
+    let task = "- [ ] 1.1 a\n";
+    let set = world(task, "verify: no-such-tool");
+    let check = set.specum(&["check", "app"]);
+    let says = "`verify` in the settings runs `no-such-tool`";
+    assert!(check.exits(1).stdout.contains(says), "{}", check.stdout);
+    let all = world(task, "verify_all: if true; then");
+    let says = "`verify_all` in the settings: a shell cannot read `if true; then`";
+    assert!(run(&all, "true", &[]).stderr.contains(says));
+    let typed = run(&world(task, ""), "true", &["--verify", "no-such-tool"]);
+    let says = "`--verify` runs `no-such-tool`";
+    assert!(typed.exits(1).stderr.contains(says), "{}", typed.stderr);
+
+    // Where only the run finds it, it says so too.
+    for (plan, settings, says) in [
+        ("---\nverify: TOOL\n---\n- [ ] 1.1 a\n", "", "`verify` in the front matter runs `"),
+        (task, "verify: TOOL", "`verify` in the settings runs `"),
+    ] {
+        let world = world(task, "");
+        world.write("../bin/tool", "#!/bin/sh\ntest -e x\n");
+        crate::world::executable(&world.path("../bin/tool"));
+        let tool = world.path("../bin/tool").display().to_string();
+        world.write(TASKS, plan.replace("TOOL", &tool));
+        world.write(SETTINGS, format!("---\n{}\n---\n", settings.replace("TOOL", &tool)));
+        world.commit_all();
+        let call = run(&world, &format!("touch x; rm -f {tool}"), &[]);
+        let says = format!("1.1 cannot be checked: {says}");
+        assert!(call.exits(6).stdout.contains(&says), "{says}: {}", call.stdout);
+    }
 }
 
 /// A program that is there when the run begins and gone when the check is run.
