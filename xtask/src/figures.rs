@@ -11,6 +11,7 @@
 mod build;
 mod growth;
 mod hosts;
+mod look;
 pub mod plot;
 pub mod row;
 mod run;
@@ -72,6 +73,8 @@ pub enum Group {
     Growth,
     /// A run beside the bare commands, at once, and its memory
     Run,
+    /// `status` and `log` of a finished plan
+    Look,
     /// A session of the real Claude Code with a scripted model
     Session,
     /// Sessions of the real Codex and Gemini CLI
@@ -87,6 +90,7 @@ impl Group {
             Group::Stop => stop::measure(bench).into(),
             Group::Growth => growth::measure(bench),
             Group::Run => run::measure(bench).into(),
+            Group::Look => look::measure(bench).into(),
             Group::Session => session::measure(bench),
             Group::Hosts => hosts::measure(bench),
             Group::Build => build::measure(bench).into(),

@@ -11,7 +11,7 @@ use super::{Bench, tell};
 use harness::world::World;
 
 /// An agent that does nothing but read its brief and say that it is done.
-const NO_OP: &str = "cat > /dev/null; echo TASK_COMPLETE";
+pub(super) const NO_OP: &str = "cat > /dev/null; echo TASK_COMPLETE";
 
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
     let mut rows = vec![own_time(bench), long_plan(bench), dry_run(bench), large_plan(bench)];
@@ -258,11 +258,11 @@ pub(super) fn bare_task(world: &World, commands: &[&str]) {
 }
 
 /// A task without work.
-fn nothing(n: usize) -> String {
+pub(super) fn nothing(n: usize) -> String {
     format!("- [ ] 1.{n} Do nothing\n  - **Verify**: `true`\n\n")
 }
 
-fn project(tasks: usize, task: impl Fn(usize) -> String) -> World {
+pub(super) fn project(tasks: usize, task: impl Fn(usize) -> String) -> World {
     let world = World::empty();
     world.write("specs/demo/tasks.md", (1..=tasks).map(task).collect::<String>());
     world.git_init();
@@ -275,7 +275,7 @@ fn commits(world: &World) -> usize {
 }
 
 /// Works the plan.
-fn run(bench: &Bench, world: &World, args: &[&str]) {
+pub(super) fn run(bench: &Bench, world: &World, args: &[&str]) {
     let mut command = world.program(&bench.specum);
     command.args(["run", "--json"]).args(args).stdin(Stdio::null()).stdout(Stdio::null());
     assert!(command.status().expect("specum starts").success(), "{command:?}");
