@@ -128,6 +128,9 @@ pub struct TaskSummary {
     pub title: String,
     /// Whether its box is ticked.
     pub done: bool,
+    /// Whether the plan is complete without it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
     /// The id of the task that it fixes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixes: Option<String>,

@@ -25,6 +25,7 @@ mod next;
 mod start;
 mod status;
 mod steer;
+mod stray;
 mod tasks;
 mod trace;
 mod undo;
@@ -54,7 +55,7 @@ pub use self::next::{DueTask, DueWork, Wait, completion, next, open};
 pub use self::start::{Implement, StartRequest, start};
 pub use self::status::{KeptWork, Status, StatusDriver, status};
 pub use self::steer::{
-    About, Approve, Note, Retry, Skip, approve, note, retry, skip, unskip, withdraw_note,
+    About, Approve, Note, NoteText, Retry, Skip, approve, note, retry, skip, unskip, withdraw_note,
 };
 pub use self::tasks::{StatusTask, TaskState, Work};
 pub use self::trace::{StalePart, Trace, TracedRequirement, TracedTask, trace};

@@ -54,13 +54,25 @@ impl NotAPerson {
 
 /// Refuses a verb that does not come from a person; else tells how it came.
 pub fn require(world: &World, verb: &'static str, typed: Door) -> Result<Source, NotAPerson> {
-    let way = proof(world, verb, typed).ok_or_else(|| NotAPerson::to_say(verb))?;
+    let way = proof(world, verb, typed, at_a_terminal).ok_or_else(|| NotAPerson::to_say(verb))?;
+    Ok(Source::person(way))
+}
+
+/// The same for a verb that reads a text from its standard input, which may be a pipe.
+pub fn require_with_input(
+    world: &World,
+    verb: &'static str,
+    typed: Door,
+) -> Result<Source, NotAPerson> {
+    let at_a_terminal =
+        || io::stdout().is_terminal() && io::stderr().is_terminal() && !is_an_agents_shell();
+    let way = proof(world, verb, typed, at_a_terminal).ok_or_else(|| NotAPerson::to_say(verb))?;
     Ok(Source::person(way))
 }
 
 /// Who says a verb that anybody may say.
 pub fn who(world: &World, verb: &str, typed: Door) -> Source {
-    match proof(world, verb, typed) {
+    match proof(world, verb, typed, at_a_terminal) {
         Some(way) => Source::person(way),
         None if is_an_agents_shell() => Source::agent(),
         None => Source::default(),
@@ -68,7 +80,12 @@ pub fn who(world: &World, verb: &str, typed: Door) -> Source {
 }
 
 /// The way that proves a person's word, if one does.
-fn proof(world: &World, verb: &str, typed: Door) -> Option<Via> {
+fn proof(
+    world: &World,
+    verb: &str,
+    typed: Door,
+    at_a_terminal: impl FnOnce() -> bool,
+) -> Option<Via> {
     if is_below_a_run() || is_below_a_session(world) {
         return None;
     }

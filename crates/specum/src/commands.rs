@@ -283,8 +283,14 @@ pub fn run() -> ExitCode {
 
 /// Says what is wrong with a command line, and ends.
 fn refuse(error: &clap::Error) -> ! {
+    let way = |verb: &String| {
+        let definition = definition();
+        let known = definition.get_subcommands().map(clap::Command::get_name);
+        let slip = || meant::slip_of(verb, known).map(|meant| format!("did you mean `{meant}`?"));
+        meant::instead_of(verb).map(str::to_owned).or_else(slip)
+    };
     let verb = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(verb)) => meant::instead_of(verb).map(|way| (verb, way)),
+        Some(ContextValue::String(verb)) => way(verb).map(|way| (verb, way)),
         _ => None,
     };
     let Some((verb, way)) = verb else { error.exit() };

@@ -50,7 +50,7 @@ impl Loop<'_> {
     /// A fix task for one that keeps failing, or why there can be none.
     fn fix_for(&mut self, task: &Task, reason: &str) -> Result<TaskEdit, String> {
         if !self.state.recovery_mode {
-            return Err("recovery mode is off".into());
+            return Err("`--recovery-mode` would add a fix task".into());
         }
         let Some(id) = task.id.as_deref() else {
             return Err("fix tasks need tasks with ids".into());

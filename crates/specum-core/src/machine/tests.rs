@@ -213,7 +213,7 @@ fn without_recovery_the_last_failure_blocks_and_a_person_may_resume() {
     world.state.max_task_iterations = 2;
     assert_eq!(world.fail(0), []);
     assert_eq!(world.fail(0), [Signal::Blocked]);
-    let reason = "task 1.1 failed 2 times (recovery mode is off): verify failed";
+    let reason = "task 1.1 failed 2 times (`--recovery-mode` would add a fix task): verify failed";
     assert_eq!(world.due(), Due::Blocked(reason.into()));
     assert_eq!(world.state.to_object()["awaitingApproval"], true);
     world.happen(Event::Start(Start::default()));

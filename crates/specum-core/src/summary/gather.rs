@@ -51,6 +51,7 @@ impl<'f, 't> Gathering<'f, 't> {
             id: task.name(),
             title: task.title.clone(),
             done: task.done,
+            optional: task.optional,
             fixes: task.fixes().map(str::to_owned),
             attempts: Vec::new(),
         });

@@ -13,6 +13,7 @@ use specum_core::owner::Asker;
 use specum_core::state::{Phase, Standing, State};
 
 use super::caller::meant;
+use super::stray;
 use crate::attempt::counted_suite;
 use crate::claude_config;
 use crate::lint;
@@ -119,7 +120,14 @@ fn stands(text: impl Into<String>) -> Advice {
 fn without_plan(world: &World, here: &Path) -> Advice {
     let advice = stands(format!("There is no plan yet in {} or above.", here.display()))
         .step("specum demo", "watch a small plan being worked, without agent or account")
-        .step_into_repository(world, here)
+        .step_into_repository(world, here);
+    if let Some(path) = stray::first(world, here) {
+        let (command, name) = stray::way(&path);
+        return advice
+            .step(command, format!("makes {path} a plan that specum works"))
+            .step(format!("specum check {name}"), "finds mistakes in it");
+    }
+    let advice = advice
         .step("write specs/<name>/tasks.md", "your plan: `specum help format` shows how")
         .step("specum check <name>", "finds mistakes in it");
     Advice { example: true, ..advice }
@@ -213,8 +221,11 @@ fn under_way(
     something_open: bool,
 ) -> Advice {
     if let Standing::Blocked(why) = &state.standing {
+        let stuck =
+            super::summary(store).ok().and_then(|summary| Some(summary.stuck()?.id.clone()));
+        let log = stuck.map_or("specum log".to_owned(), |task| format!("specum log {task}"));
         return stands(format!("{progress}; it is blocked: {why}."))
-            .step("specum log", "shows what was tried")
+            .step(log, "shows what was tried")
             .step("specum resume", "after fixing it: gives the task another round")
             .step("specum run", "then: goes on");
     }
@@ -245,13 +256,13 @@ fn under_way(
             let advice = stands(format!("{progress}; it waits for you: {waits}."))
                 .step("specum status", "where it stands");
             let advice = if something_open { advice.step_to_work(root) } else { advice };
-            advice.step("specum cancel", "or: end it, keep plan and story")
+            advice.step("specum cancel", "or: stop for good; keeps plan, commits and history")
         }
         None if state.phase == Phase::Execution => {
             stands(format!("{progress}; a loop has begun, and no run or session works on it."))
                 .step("specum status", "where it stands")
                 .step_to_work(root)
-                .step("specum cancel", "or: end it, keep plan and story")
+                .step("specum cancel", "or: stop for good; keeps plan, commits and history")
         }
         None => stands(format!("{progress}; it is in phase {}.", state.phase.as_str()))
             .step_to_work(root),

@@ -11,13 +11,13 @@ use specum_core::journal::{Entry, Source};
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
 
-use super::OpError;
+use super::{OpError, stray};
 use crate::attempt::{AttemptError, Workspace};
 use crate::codex_config::HOW_TO_TRUST;
 use crate::owner;
 use crate::person::{self, Door};
 use crate::ports::World;
-use crate::project::{Project, SETTINGS_FILE, Spec};
+use crate::project::{Project, SETTINGS_FILE, Spec, SpecError};
 use crate::runner;
 use crate::session::{self, Note};
 use crate::store::Store;
@@ -61,6 +61,11 @@ impl<'a> Caller<'a> {
         Ok(person::require(self.world, verb, self.typed)?)
     }
 
+    /// The same for a verb that reads a text from its standard input.
+    pub(super) fn require_person_with_input(&self, verb: &'static str) -> Result<Source, OpError> {
+        Ok(person::require_with_input(self.world, verb, self.typed)?)
+    }
+
     /// Who says a verb that anybody may say.
     pub(super) fn who(&self, verb: &str) -> Source {
         person::who(self.world, verb, self.typed)
@@ -77,12 +82,13 @@ impl<'a> Caller<'a> {
         let here = self.here()?;
         let home = std::env::var_os("HOME");
         let project = Project::find(self.world, &here, home.as_deref().map(Path::new));
-        let project = project.ok_or_else(|| {
-            OpError::NotFound(format!(
-                "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum \
-                 demo`, or name the path of one",
+        let project = project.ok_or_else(|| match stray::first(self.world, &here) {
+            Some(path) => to_be_moved(&path),
+            None => OpError::NotFound(format!(
+                "no specs in {} or above; a plan is a file specs/<name>/tasks.md, see `specum help \
+                 format`, or name the path of one",
                 here.display()
-            ))
+            )),
         })?;
         self.with_good_settings(project)
     }
@@ -141,7 +147,14 @@ impl<'a> Caller<'a> {
     /// The spec that is named, or the active one.
     pub fn spec(&self, project: &Project, named: Option<&str>) -> Result<Spec, OpError> {
         if let Some(name) = named {
-            return Ok(project.spec(name)?);
+            return project.spec(name).map_err(|error| {
+                let plan = || stray::named(self.world, &project.root, name);
+                if !matches!(error, SpecError::NotFound { .. }) {
+                    return error.into();
+                }
+                let of_task = || self.task_of_active(project, name);
+                plan().map(|at| to_be_moved(&at)).or_else(of_task).unwrap_or_else(|| error.into())
+            });
         }
         if let Some(active) = project.active()? {
             active.doubt().iter().for_each(|doubt| self.warn(doubt));
@@ -150,6 +163,10 @@ impl<'a> Caller<'a> {
         let specs = project.specs()?;
         if let Some(spec) = meant(&specs) {
             return Ok(spec);
+        }
+        let elsewhere = || stray::first(self.world, &project.root);
+        if let Some(path) = specs.is_empty().then(elsewhere).flatten() {
+            return Err(to_be_moved(&path));
         }
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         Err(OpError::NotFound(match names.first() {
@@ -160,6 +177,17 @@ impl<'a> Caller<'a> {
                 names.join(", ")
             ),
         }))
+    }
+
+    /// What to type where a task is named in place of a spec.
+    fn task_of_active(&self, project: &Project, name: &str) -> Option<OpError> {
+        let spec = self.spec(project, None).ok()?;
+        let tasks = Store::of(&spec).read_tasks().ok()??;
+        let task = tasks.file().by_address(name)?.name();
+        Some(OpError::NotFound(format!(
+            "there is no spec `{name}`; it is a task of {}: `specum run --only {task}` works it alone",
+            spec.name
+        )))
     }
 
     /// The spec that is named, or the one that the session works on, or the active
@@ -317,20 +345,10 @@ pub(super) fn one_at_a_time(mut workspace: Workspace) -> Workspace {
 
 /// How a plan that stands elsewhere becomes one that is worked.
 fn to_be_moved(named: &str) -> OpError {
-    let stem = Path::new(named).file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-    let is_plain = |text: &str| {
-        !text.starts_with('-')
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
-    };
-    let name = if stem == "tasks" || !is_plain(&stem) { "plan" } else { stem.as_str() };
-    let quoted = match is_plain(named) {
-        true => named.to_owned(),
-        false => format!("'{}'", named.replace('\'', "'\\''")),
-    };
+    let (command, name) = stray::way(named);
     OpError::NotFound(format!(
-        "{named}: a plan is worked under the name tasks.md, in a folder of its own. `mkdir -p \
-         specs/{name} && mv {quoted} specs/{name}/tasks.md` puts it there; commit it, and `specum run \
-         {name}` works it"
+        "{named}: a plan is worked under the name tasks.md, in a folder of its own. `{command}` puts \
+         it there; commit it, and `specum run {name}` works it"
     ))
 }
 

@@ -327,6 +327,9 @@ pub struct DryRun {
     pub commands: BTreeMap<String, String>,
     /// The units of work, in their order.
     pub units: Vec<DryUnit>,
+    /// The optional tasks that are left out.
+    #[serde(rename = "leftOut")]
+    pub left_out: Vec<String>,
 }
 
 /// A unit of work.
@@ -407,6 +410,8 @@ pub fn dry_run(
         },
         tasks: unit.tasks().iter().map(task).collect(),
     };
+    let scope = &workspace.scope;
+    let is_left_out = |task: &Task| task.optional && scope.only.is_empty() && !scope.optional;
     Ok(DryRun {
         isolate,
         name: workspace.spec.name.clone(),
@@ -414,5 +419,6 @@ pub fn dry_run(
         jobs: workspace.scope.max_parallel,
         commands,
         units: plan::order(&file, &workspace.scope).into_iter().map(unit).collect(),
+        left_out: file.open().filter(|task| is_left_out(task)).map(Task::name).collect(),
     })
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use specum_core::attempt::Judgement;
 use specum_core::completion;
 use specum_core::machine::Signal;
+use specum_core::summary::Places;
 
 use super::undo::refuse_at_work;
 use super::{Caller, Changes, OpError, diff};
@@ -37,8 +38,10 @@ pub struct RecordedResult {
 pub struct Verdict {
     /// The task.
     pub task: String,
-    /// Which attempt it was, from 1.
+    /// Which attempt it was, from 1; another round begins with 1 again.
     pub attempt: u64,
+    /// Its place among all the attempts at the task, from 1.
+    pub place: u64,
     /// Whether the task is done.
     pub passed: bool,
     /// What a person is asked first; the attempt has neither passed nor failed then.
@@ -75,6 +78,8 @@ pub struct Verdict {
 
 impl Verdict {
     fn of(workspace: &Workspace, judged: Judgement) -> Verdict {
+        let records = workspace.store.read_journal().unwrap_or_default();
+        let place = Places::of_records(&records).of(&judged.key, judged.attempt);
         let passed = judged.passed();
         let waits = judged.question().map(str::to_owned);
         let no_repository = workspace.git.as_ref().err().filter(|_| passed);
@@ -90,6 +95,7 @@ impl Verdict {
             shown: judged.key.shown().to_owned(),
             task: judged.key.id,
             attempt: judged.attempt,
+            place,
             passed,
             waits,
             kept: judged.kept,

@@ -7,6 +7,7 @@ use specum_core::completion;
 use specum_core::line;
 use specum_core::machine::Due;
 use specum_core::prompt;
+use specum_core::summary::Places;
 use specum_core::verify::Role;
 
 use super::caller::refuse_other_sessions;
@@ -66,8 +67,10 @@ pub struct DueTask {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Which attempt this is, from 1.
+    /// Which attempt this is, from 1; another round begins with 1 again.
     pub attempt: u64,
+    /// Its place among all the attempts at the task, from 1.
+    pub place: u64,
     /// The sub-agent that works it: `spec-executor` or `qa-engineer`.
     pub agent: String,
     /// The word that the executor says when it is done, alone on a line.
@@ -179,11 +182,13 @@ pub fn open(workspace: &Workspace) -> Result<DueWork, OpError> {
 fn due_tasks(workspace: &Workspace, attempts: &[Attempt]) -> Result<Vec<DueTask>, OpError> {
     let ledger = workspace.store.ledger()?;
     let in_batch = workspace.in_batch()?;
+    let places = Places::of_records(&workspace.store.read_journal()?);
     let due = |opened: &Attempt| {
         Ok(DueTask {
             id: opened.key.id.clone(),
             title: opened.key.title.clone(),
             attempt: opened.number,
+            place: places.of(&opened.key, opened.number),
             agent: prompt::agent(opened.role).to_owned(),
             signal: opened.role.signal().to_owned(),
             block: line::readable(&opened.block),

@@ -115,19 +115,32 @@ fn task_of(file: &TaskFile<'_>, address: &str) -> Result<Task, OpError> {
     Ok(task?.clone())
 }
 
-/// Adds a note for the agents that work on a task from now on, or on any. The text is
-/// asked for once the task is found.
+/// What a note says, and how that comes here.
+pub enum NoteText<'n> {
+    /// Behind the verb.
+    Typed(String),
+    /// On standard input, which is read once the task is found.
+    Piped(&'n dyn Fn() -> Result<String, OpError>),
+}
+
+/// Adds a note for the agents that work on a task from now on, or on any.
 pub fn note(
     caller: &Caller<'_>,
     named: Option<&str>,
     about: About<'_>,
-    text: impl FnOnce() -> Result<String, OpError>,
+    text: NoteText<'_>,
 ) -> Result<Note, OpError> {
-    let source = caller.require_person("note")?;
+    let source = match &text {
+        NoteText::Typed(_) => caller.require_person("note")?,
+        NoteText::Piped(_) => caller.require_person_with_input("note")?,
+    };
     let workspace = caller.workspace(named)?;
     let said = Said::to(&workspace, source)?;
     let task = key_of(&said, about)?;
-    let text = text()?;
+    let text = match text {
+        NoteText::Typed(text) => text,
+        NoteText::Piped(read) => read()?,
+    };
     let text = text.trim();
     if text.is_empty() {
         return Err(OpError::Usage("the note is empty; say something behind the task".into()));

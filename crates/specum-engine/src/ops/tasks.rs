@@ -28,6 +28,8 @@ pub struct StatusTask {
     pub title: String,
     /// Whether its box is ticked.
     pub done: bool,
+    /// Whether the plan is complete without it.
+    pub optional: bool,
     /// The line of `tasks.md` that it begins on.
     pub line: usize,
     /// How it stands.
@@ -106,6 +108,7 @@ pub(super) fn tasks(
             id,
             title: task.title.clone(),
             done,
+            optional: task.optional,
             line: task.line,
             state: if is_open && is_skipped { TaskState::Skipped } else { stands },
             attempts: if work.is_some() { last } else { judged }.map_or(0, |last| last.place),

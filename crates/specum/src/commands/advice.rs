@@ -19,7 +19,7 @@ pub(super) fn run(world: &World) -> Answered {
     print("specum runs a written plan to its end: it hands the tasks of a specs/<name>/tasks.md")?;
     print("to a coding agent, checks each result itself, ticks, commits, and goes on.\n")?;
     print(text(&Advice::here(world)))?;
-    print("\nAll commands: specum --help. What is missing: specum doctor.")?;
+    print("\nAll commands: specum --help. Check your setup: specum doctor.")?;
     Ok(Exit::Done)
 }
 

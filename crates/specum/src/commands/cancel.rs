@@ -2,7 +2,7 @@ use super::{Answered, answer};
 use specum_engine::ops::{self, Caller, Cancel, LoopFile};
 use specum_engine::ralph_loop::LOOP_FILE;
 
-/// End the loop and delete its state; keep the plan and its story
+/// Stop for good; keeps the plan, the commits and the history
 ///
 /// A `specum run` that works the spec ends its agents at once. The documents,
 /// .progress.md and the journal stay; a loop file that specum wrote for the

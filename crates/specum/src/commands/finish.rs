@@ -152,7 +152,7 @@ pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
             print(format!("changed {}, which its check runs", verdict.proofs.join(", ")))?;
         }
     } else {
-        print(format!("{id} failed (attempt {}):", verdict.attempt))?;
+        print(format!("{id} failed (attempt {}):", verdict.place))?;
         verdict.failures.iter().try_for_each(|failure| print(format!("- {failure}")))?;
         if !verdict.output.is_empty() {
             print(format!("\nThe output ended with:\n{}", verdict.output.trim_end()))?;

@@ -14,7 +14,7 @@ use crate::report::lines::{self, Lines, Stamp};
 use crate::report::{Layout, json, summary, timeline};
 use specum_engine::ops::{self, Caller, Log};
 
-/// Show what happened: the story of a spec, or of one task
+/// Show what happened in a spec, or at one task
 ///
 /// Without a task: a line for each thing that happened, and the summary of the
 /// last loop. With one: its attempts and why they failed, then what the agent of

@@ -35,6 +35,17 @@ pub(super) fn instead_of(verb: &str) -> Option<&'static str> {
     })
 }
 
+/// The command whose letters were typed in another order: the argument parser suggests
+/// nothing for so short a word.
+pub(super) fn slip_of<'a>(verb: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    known.into_iter().find(|known| letters(known) == letters(verb))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +58,8 @@ mod tests {
         for verb in ["start", "stop", "watch", "show", "settings", "use", "revert"] {
             assert!(instead_of(verb).is_some(), "{verb}");
         }
-        assert_eq!(instead_of("rnu"), None, "a slip is left to the argument parser");
+        assert_eq!(instead_of("rnu"), None, "a slip is no other tool's command");
+        assert_eq!(slip_of("rnu", known.iter().copied()), Some("run"));
+        assert_eq!(slip_of("ru", known), None);
     }
 }

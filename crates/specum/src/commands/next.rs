@@ -97,8 +97,8 @@ fn show(world: &World, next: &DueWork) -> Result<(), Failure> {
 
 /// Prints the briefs of all tasks, each for an executor of its own.
 fn show_all(tasks: &[DueTask]) -> Result<(), Failure> {
-    for DueTask { id, agent, attempt, brief, .. } in tasks {
-        print(format!("\nDue: task {id} for {agent}, attempt {attempt}\n"))?;
+    for DueTask { id, agent, place, brief, .. } in tasks {
+        print(format!("\nDue: task {id} for {agent}, attempt {place}\n"))?;
         print(brief.trim_end())?;
     }
     print("")?;
@@ -109,8 +109,8 @@ fn show_all(tasks: &[DueTask]) -> Result<(), Failure> {
 /// also where a group was opened for several.
 fn show_one(world: &World, tasks: &[DueTask]) -> Result<(), Failure> {
     let Some(task) = tasks.iter().find(|task| !task.reported) else { return Ok(()) };
-    let DueTask { id, attempt, brief, signal, .. } = task;
-    print(format!("\nDue: task {id} (attempt {attempt})\n"))?;
+    let DueTask { id, place, brief, signal, .. } = task;
+    print(format!("\nDue: task {id} (attempt {place})\n"))?;
     print(brief.trim_end())?;
     let how = match session::judged_by_hooks(world) {
         Some(_) => format!(

@@ -3,7 +3,7 @@ use std::io::{self, Read};
 use super::{Answered, answer};
 use specum_engine::ops::{self, About, Caller, OpError};
 
-/// Say something to whoever works on a task from now on
+/// Tell the next attempts at a task something
 ///
 /// The note stands in the brief of every further attempt at the task, until it
 /// passes; with `--all`, in every brief until the loop ends. An agent that is at
@@ -49,14 +49,15 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
         let note = ops::withdraw_note(caller, spec, about)?;
         return answer(args.json, &note, |note| format!("withdrawn from {}", whom(note)));
     }
-    let note = ops::note(caller, spec, about, || text_of(&words))?;
+    let text = match words.as_slice() {
+        ["-"] => ops::NoteText::Piped(&read_text),
+        words => ops::NoteText::Typed(words.join(" ")),
+    };
+    let note = ops::note(caller, spec, about, text)?;
     answer(args.json, &note, |note| format!("noted for {}", whom(note)))
 }
 
-fn text_of(words: &[&str]) -> Result<String, OpError> {
-    if words != ["-"] {
-        return Ok(words.join(" "));
-    }
+fn read_text() -> Result<String, OpError> {
     let mut text = String::new();
     io::stdin().lock().read_to_string(&mut text).map_err(OpError::io("cannot read the note"))?;
     Ok(text)

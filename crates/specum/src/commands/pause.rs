@@ -5,7 +5,7 @@ use specum_core::machine::Raise;
 use specum_engine::ops::{self, Caller, PausedBy};
 use specum_engine::session;
 
-/// Let the loop wait
+/// Pause a run, or the loop of a session
 ///
 /// It stops where it is: the Stop hook lets the session go, a `specum run` ends
 /// its agents at once, nothing is lost, and the same task comes again after
@@ -32,7 +32,7 @@ enum After {
     Phase,
 }
 
-/// Let a paused or blocked loop go on
+/// Continue a paused or blocked run
 ///
 /// A task that had used its attempts gets another round. A loop that has reached a
 /// cap goes on with a higher one.

@@ -27,16 +27,16 @@ use specum_engine::runner::{self, Notify, Options};
 /// How long an agent may take unless a person says otherwise.
 const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
 
-/// Work the tasks of a spec to their end, without a host's session
+/// Do all open tasks of a plan, with a fresh agent for each
 ///
 /// Starts an agent for each task, checks what it did, ticks the box, commits,
 /// and goes on: tasks in sequence in your tree, groups marked [P] at once, each
 /// in a git worktree of its own. Ctrl-C stops everything at once; the same
 /// command goes on later.
 ///
-/// What has an environment variable below can also stand in
-/// .claude/ralph-specum.local.md, with `_` for `-`, and `max_parallel` for
-/// --jobs. What is typed counts most, then the environment, then the file.
+/// Every option with an environment variable can also be set in specum.yaml or in
+/// .claude/ralph-specum.local.md, with `_` for `-`, and as `max_parallel` for --jobs.
+/// What is typed counts most, then the environment, then the files.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path; the active spec if left out
@@ -278,7 +278,7 @@ fn say_all_is_done(args: &Args, workspace: &Workspace) -> Answered {
     let (spec, summary) = (&workspace.spec.name, ops::summary(&workspace.store)?);
     if !args.json {
         let tasks = workspace.store.read_tasks().map_err(OpError::from)?.unwrap_or_default();
-        print(format!("{spec}: everything is done, {}\n", counted(tasks.file().count(), "task")))?;
+        print(format!("{spec}: everything is done, {}", counted(tasks.file().count(), "task")))?;
     }
     let outlet = report::to_stdout(args.json, false, &workspace.store).map_err(OpError::from)?;
     outlet.summary(spec, summary);
@@ -581,6 +581,10 @@ fn show(plan: &DryRun) -> Answered {
             lines.push(format!("     {:6} {}", task.id, task.title));
             lines.extend(check(task).lines().map(|line| format!("            {line}")));
         }
+    }
+    if !plan.left_out.is_empty() {
+        let names = plan.left_out.join(", ");
+        lines.push(format!("optional, and left out without --optional: {names}"));
     }
     print(lines.join("\n"))?;
     Ok(Exit::Done)

@@ -34,7 +34,13 @@ pub(super) struct Live<T, C> {
 }
 
 /// A run of so many milliseconds is long: who began it looks elsewhere by now.
-const LONG_RUN: u64 = 60_000;
+fn long_run() -> u64 {
+    #[cfg(feature = "test-support")]
+    if let Some(millis) = std::env::var("SPECUM_LONG_RUN").ok().and_then(|text| text.parse().ok()) {
+        return millis;
+    }
+    60_000
+}
 
 /// What calls a person back to the terminal: its bell, and its title.
 fn call(spec: &str, outcome: &Outcome) -> String {
@@ -91,7 +97,7 @@ impl<T: TermLike + Clone + 'static, C: Fn() -> Duration> Reporter for Live<T, C>
         let lasting = self.view.take(event, (self.clock)(), self.layout());
         if let Line::RunEnded { outcome, millis, .. } = event {
             self.bar.finish_and_clear();
-            if self.bell && *millis >= LONG_RUN {
+            if self.bell && *millis >= long_run() {
                 let _ = self.term.write_str(&call(self.view.spec(), outcome));
                 let _ = self.term.flush();
             }

@@ -46,7 +46,7 @@ fn headline(spec: &str, summary: &Summary, layout: Layout) -> Vec<String> {
         }
         Standing::Blocked { why } => ("blocked", Tone::Bad, why.as_str(), blocked.as_str()),
         Standing::Stopped { why } => {
-            ("stopped", Tone::Wary, why.as_str(), "starting again goes on where it stopped")
+            ("stopped", Tone::Wary, why.as_str(), "`specum run` continues from here")
         }
         Standing::Cancelled => ("cancelled", Tone::Wary, "", "`specum run` begins anew"),
         Standing::Complete => ("complete", Tone::Good, "", ""),
@@ -86,10 +86,17 @@ fn tasks(summary: &Summary, layout: Layout) -> Vec<String> {
         let text = format!("✓ {before} ticked before this loop began");
         lines.push(layout.line(&[Part::new(text, Tone::Dim)]));
     }
-    let open = beside(false).count();
-    if let Some(next) = beside(false).next() {
-        let (id, title) = (sanitize::one_line(&next.id), sanitize::one_line(&next.title));
-        let text = format!("· {open} not begun, the first is {id} {title}");
+    for is_optional in [false, true] {
+        let open = || beside(false).filter(move |task| task.optional == is_optional);
+        let Some(first) = open().next() else { continue };
+        let (id, title) = (sanitize::one_line(&first.id), sanitize::one_line(&first.title));
+        let text = match is_optional {
+            false => format!("· {} not begun, the first is {id} {title}", open().count()),
+            true => format!(
+                "· {} optional not begun (`specum run --optional`), the first is {id} {title}",
+                open().count()
+            ),
+        };
         lines.push(layout.line(&[Part::new(text, Tone::Dim)]));
     }
     lines
@@ -280,7 +287,7 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
     }
     for outside in &summary.outside {
         let text =
-            format!("{} changed {}, which it does not name", outside.task, listed(&outside.files));
+            format!("{} also changed {}, not in its Files", outside.task, listed(&outside.files));
         rows.push(("outside", text, Tone::Wary));
     }
     for question in &summary.questions {
@@ -308,7 +315,7 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
         rows.push(("uncommitted", text, Tone::Wary));
     }
     if !summary.unverified.is_empty() {
-        let text = format!("{}: nothing could be run to prove it", listed(&summary.unverified));
+        let text = format!("{}: no Verify command, so nobody checked", listed(&summary.unverified));
         rows.push(("unverified", text, Tone::Wary));
     }
     if !summary.by_suite.is_empty() {
@@ -330,14 +337,14 @@ fn row(label: &str, text: &str, tone: Tone, layout: Layout) -> Vec<String> {
 }
 
 fn time(summary: &Summary) -> String {
-    let worked = format!("{} of work", numbers::millis(summary.millis));
+    let worked = numbers::millis(summary.millis);
     let moment = |at: &Option<Moment>| at.as_ref()?.time();
     match (moment(&summary.since), moment(&summary.until)) {
         (Some(since), Some(until)) => {
             let whole = Duration::try_from(until.duration_since(since)).unwrap_or_default();
-            format!("{worked}, {} from the first start to the last word", numbers::duration(whole))
+            format!("{} (agents worked {worked})", numbers::duration(whole))
         }
-        _ => worked,
+        _ => format!("agents worked {worked}"),
     }
 }
 

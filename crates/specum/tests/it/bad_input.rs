@@ -3,6 +3,8 @@
 
 /// `.current-spec` and specs directories.
 mod marker;
+/// Plans with mistakes that people make.
+mod plans;
 /// The host's input and its transcript.
 mod spoken;
 /// Files that cannot be written, and a lock that nobody lets go.

@@ -80,6 +80,39 @@ fn without_a_plan_the_first_steps_are_told_with_an_example_that_has_no_mistake()
 }
 
 #[test]
+fn a_plan_that_stands_elsewhere_is_answered_with_the_command_that_makes_it_one() {
+    for (path, name, moved) in [
+        ("tasks.md", "plan", "mkdir -p specs/plan && mv tasks.md specs/plan/tasks.md"),
+        ("PLAN.md", "plan", "mkdir -p specs/plan && mv PLAN.md specs/plan/tasks.md"),
+        ("specs/app.md", "app", "mkdir -p specs/app && mv specs/app.md specs/app/tasks.md"),
+        (
+            "docs/superpowers/plans/2026-01-02-tea.md",
+            "2026-01-02-tea",
+            "mkdir -p specs/2026-01-02-tea && mv docs/superpowers/plans/2026-01-02-tea.md \
+             specs/2026-01-02-tea/tasks.md",
+        ),
+    ] {
+        let world = World::empty();
+        fs::remove_dir(world.path("specs")).unwrap();
+        world.write(path, "- [ ] 1.1 Greet\n");
+        world.git_init();
+        for args in [vec!["run"], vec!["run", name], vec!["status"], vec!["check"]] {
+            names(&world.specum(&args), 3, &[moved, &format!("`specum run {name}`")]);
+        }
+        let told = advice(&world, &["git"]);
+        assert!(told.contains(moved) && told.contains(&format!("specum check {name}")), "{told}");
+        let mut shell = world.program("sh");
+        shell.args(["-c", moved]);
+        call(shell, b"").exits(0);
+        names(&world.specum(&["check", name]), 0, &["1 task, 0 errors"]);
+    }
+    // What has no open task is no plan.
+    let world = World::empty();
+    world.write("TODO.md", "# Some day\n");
+    assert!(advice(&world, &["git"]).contains("write specs/<name>/tasks.md"));
+}
+
+#[test]
 fn nobody_is_told_to_make_a_repository_of_their_home() {
     let world = World::empty();
     let path = path_of(&world, &["git"]);
@@ -232,9 +265,12 @@ fn what_is_missing_on_the_machine_is_named_with_the_way_to_it() {
 fn what_was_mistyped_is_answered_with_what_may_have_been_meant() {
     let world = not_begun(PLAN);
     let meant = |args: &[&str], code: u8, word: &str| names(&world.specum(args), code, &[word]);
-    meant(&["stauts"], 2, "'status'");
+    meant(&["stauts"], 2, "did you mean `status`?");
+    meant(&["statu"], 2, "'status'");
+    meant(&["rnu"], 2, "did you mean `run`?");
     meant(&["run", "--dryrun"], 2, "'--dry-run'");
     meant(&["switch", "greting"], 3, "did you mean `greeting`?");
+    meant(&["run", "1.1"], 3, "it is a task of greeting: `specum run --only 1.1` works it alone");
     meant(&["switch", "zzz"], 3, "`specum list` shows all");
     meant(&["run", "--agent", "cluade"], 2, "did you mean `claude`?");
     meant(&["run", "--agent", "script", "--only", "9.9"], 3, "`specum status` lists them");

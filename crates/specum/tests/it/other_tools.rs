@@ -17,6 +17,26 @@ fn repository(files: &[(&str, &str)]) -> World {
     world
 }
 
+/// The plan of each tool, as it is in the corpus of the scanner.
+macro_rules! plan {
+    ($name:literal) => {
+        include_str!(concat!("../../../specum-core/src/tasks/tests/plans/", $name, ".md"))
+    };
+}
+
+/// Where each tool keeps its plans, and one of them.
+const TOOLS: [(&str, &str); 9] = [
+    (".kiro/specs/app", plan!("kiro")),
+    (".kiro/specs/app", plan!("kiro-flat")),
+    (".kiro/specs/app", plan!("cc-sdd")),
+    ("specs/001-app", plan!("spec-kit")),
+    ("openspec/changes/app", plan!("openspec")),
+    ("agent-os/specs/app", plan!("agent-os")),
+    (".agent-os/specs/app", plan!("agent-os")),
+    (".spec-workflow/specs/app", plan!("spec-workflow")),
+    ("specs/app", plan!("superpowers")),
+];
+
 /// A run whose agent says that it is done.
 fn run(world: &World, args: &[&str]) -> Call {
     let agent =
@@ -94,6 +114,59 @@ fn a_plan_is_worked_by_the_path_of_its_file_or_its_folder() {
         assert!(call.exits(3).stderr.contains(moved), "{}", call.stderr);
         assert!(call.stderr.contains("a folder of its own"), "{}", call.stderr);
     }
+}
+
+/// The lines of a plan that a person would call an open box, its fences left out.
+fn open_boxes(plan: &str) -> Vec<&str> {
+    let mut in_fence = false;
+    let is_open = |line: &&str| {
+        let line = line.trim_start();
+        in_fence ^= line.starts_with("```");
+        !in_fence && ["- [ ]", "- [-]", "- [~]"].iter().any(|open| line.starts_with(open))
+    };
+    plan.lines().filter(is_open).collect()
+}
+
+#[test]
+fn the_plan_of_each_tool_is_worked_to_its_last_box_by_its_name_and_by_its_path() {
+    for (folder, plan) in TOOLS {
+        let name = folder.rsplit('/').next().unwrap();
+        let (by_name, by_path) = (format!("{folder}/tasks.md"), "docs/plan/tasks.md");
+        for (path, named) in [
+            (by_name.as_str(), name),
+            (&by_name, folder),
+            (by_path, "docs/plan"),
+            (by_path, by_path),
+        ] {
+            let world = repository(&[(path, plan)]);
+            let call = run(&world, &[named]);
+            let ended = format!("{folder} {named}: {}{}", call.stdout, call.stderr);
+            assert!(call.code == Some(0) && call.stdout.contains("complete"), "{ended}");
+            let left = world.read(path);
+            let is_optional = |line: &&str| line.contains("[ ]*");
+            let open: Vec<&str> = open_boxes(&left).into_iter().filter(is_optional).collect();
+            let other = open_boxes(&left).len() - open.len();
+            assert!(other == 0 || !open.is_empty(), "{ended}\n{left}");
+            run(&world, &[named, "--optional"]).exits(0);
+            assert_eq!(open_boxes(&world.read(path)), [""; 0], "{ended}");
+            // No other byte has changed.
+            let unmarked = |text: &str| text.replace(['x', 'X', ' ', '-', '~'], "");
+            assert_eq!(unmarked(&world.read(path)), unmarked(plan), "{ended}");
+        }
+    }
+}
+
+#[test]
+fn optional_tasks_that_are_left_out_are_named_with_the_switch_that_works_them() {
+    let world = repository(&[(".kiro/specs/app/tasks.md", KIRO)]);
+    let dry = world.specum(&["run", "app", "--dry-run"]);
+    let left_out = "optional, and left out without --optional: 2.3";
+    assert!(dry.exits(0).stdout.contains(left_out), "{}", dry.stdout);
+    let call = run(&world, &["app"]);
+    let named = "1 optional not begun (`specum run --optional`), the first is 2.3 Tests";
+    assert!(call.exits(0).stdout.contains(named), "{}", call.stdout);
+    let status = world.specum(&["status", "app"]);
+    assert!(status.exits(0).stdout.contains("2.3 Tests  optional"), "{}", status.stdout);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn what_does_not_need_a_blocked_task_is_worked_and_then_the_loop_is_blocked() {
     assert_eq!(world.fail(0), [], "the loop goes on");
     assert_eq!(world.due(), Due::Work(Unit::Sequential(2)), "1.2 changes a file of 1.1");
     assert_eq!(world.pass(2), [Signal::TaskComplete, Signal::Blocked]);
-    let why = "task 1.1 failed once (recovery mode is off): verify failed; 1.2, 1.4 need it \
+    let why = "task 1.1 failed once (`--recovery-mode` would add a fix task): verify failed; 1.2, 1.4 need it \
                and were not begun";
     assert_eq!(world.due(), Due::Blocked(why.into()));
     assert_eq!(world.state.to_object()["blocked"], why);

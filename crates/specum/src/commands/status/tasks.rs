@@ -93,6 +93,7 @@ fn task_lines(task: &StatusTask, blocked: Option<&str>, layout: Layout) -> Vec<S
         TaskState::SetAside => Some("set aside, runs again alone".to_owned()),
         TaskState::Waits => Some("waits for you".to_owned()),
         TaskState::Skipped => Some("skipped".to_owned()),
+        TaskState::Open if task.optional => Some("optional".to_owned()),
         TaskState::Done | TaskState::AtWork | TaskState::Open => None,
     };
     facts.extend(state.map(|state| Part::new(state, tone)));

@@ -105,12 +105,12 @@ fn a_night_is_told_in_the_morning() {
         the agent was silent for 300 seconds
 
     attempts    5, 2 commits
-    time        8 min 59 s of work, 1 h 4 min from the first start to the last word
+    time        1 h 4 min (agents worked 8 min 59 s)
     used        ~1.3M tokens, ~$4.81 (in part an estimate)
     waited      once, 1 h in all; claude: 5-hour limit reached
     agent       claude → codex: 5-hour limit reached
-    outside     1.3 changed README.md, Cargo.toml, which it does not name
-    unverified  1.3: nothing could be run to prove it
+    outside     1.3 also changed README.md, Cargo.toml, not in its Files
+    unverified  1.3: no Verify command, so nobody checked
     ");
 }
 
@@ -153,20 +153,19 @@ fn a_narrow_page_leaves_out_what_matters_least() {
         seconds
 
     attempts    5, 2 commits
-    time        8 min 59 s of work, 1 h 4
-                min from the first start to
-                the last word
+    time        1 h 4 min (agents worked
+                8 min 59 s)
     used        ~1.3M tokens, ~$4.81 (in
                 part an estimate)
     waited      once, 1 h in all; claude:
                 5-hour limit reached
     agent       claude → codex: 5-hour
                 limit reached
-    outside     1.3 changed README.md,
-                Cargo.toml, which it does
-                not name
-    unverified  1.3: nothing could be run
-                to prove it
+    outside     1.3 also changed
+                README.md, Cargo.toml, not
+                in its Files
+    unverified  1.3: no Verify command, so
+                nobody checked
     ");
 }
 
@@ -185,7 +184,7 @@ fn a_loop_that_is_complete_is_short() {
     ✓ 1.1 a  0.9 s
 
     attempts    1
-    time        0.9 s of work, 2.0 s from the first start to the last word
+    time        2.0 s (agents worked 0.9 s)
     "#);
 }
 

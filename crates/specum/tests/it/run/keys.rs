@@ -6,7 +6,7 @@ use std::process::Command;
 use super::terminals::in_a_session;
 use super::{Listener, agent, command_run, committed, nothing_is_left, planned};
 use crate::terminal::{CTRL_C, CTRL_Z, ENTER, Terminal};
-use crate::world::{World, fifo, gate};
+use crate::world::{World, fifo, gate, on_a_terminal};
 
 const HELP: &str = "Ctrl-C stops · `specum pause` waits";
 
@@ -128,6 +128,24 @@ fn a_view_of_twenty_columns_and_one_that_is_made_wider_stay_whole() {
     gate(&world.home().join("gate"));
     assert_eq!(terminal.ended().code(), Some(0));
     assert_eq!(spinners(&terminal.screen()), 0, "{terminal:?}");
+}
+
+#[test]
+fn the_end_of_a_long_run_rings_and_stands_in_the_title_of_the_terminal_unless_the_settings_say_no()
+{
+    let call = "\x07\x1b]2;test-spec: complete\x07";
+    for (settings, long, rings) in [("", "0", true), ("bell: false\n", "0", false), ("", "", false)]
+    {
+        let world = planned("- [ ] 1.1 a\n");
+        world.write("specum.yaml", format!("{settings}max_parallel: 2\n"));
+        world.commit_all();
+        let agent = agent(&world, "echo whole > $id.txt; echo TASK_COMPLETE\n");
+        let mut run = command_run(&world, &agent, &[]);
+        run.env("SPECUM_LONG_RUN", long);
+        let shown = on_a_terminal(run);
+        assert_eq!(shown.contains(call), rings, "{settings}{long}: {shown:?}");
+        assert_eq!(shown.contains('\x07'), rings, "{settings}{long}: {shown:?}");
+    }
 }
 
 #[test]

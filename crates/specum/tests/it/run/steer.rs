@@ -2,7 +2,7 @@
 //! wait there.
 
 use super::{Listener, agent, at_work, nothing_is_left, planned, references, run_with};
-use crate::world::{TASKS, World, call, fifo, gate};
+use crate::world::{TASKS, World, call, fifo, gate, on_a_terminal, specum};
 
 const THREE: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n";
 const PHASES: &str =
@@ -84,6 +84,20 @@ fn a_note_survives_the_attempts_that_fail() {
     assert_eq!(world.count("failed"), 1);
     let brief = std::fs::read_to_string(world.home().join("brief")).unwrap();
     assert!(brief.contains("- mind the lock\n"), "{brief}");
+}
+
+#[test]
+fn a_note_may_come_through_a_pipe_at_a_persons_terminal_and_through_no_agents() {
+    let world = World::started(THREE);
+    let mut shell = world.program("sh");
+    let piped = "printf 'mind the lock\\nand the key\\n' | \"$0\" note 1.1 -";
+    shell.args(["-c", piped]).arg(specum());
+    let shown = on_a_terminal(shell);
+    assert!(shown.contains("noted for every further attempt at 1.1"), "{shown}");
+    assert_eq!(world.journal("noted")[0]["text"], "mind the lock\nand the key");
+    let refused = world.specum_with(&["note", "1.1", "-"], b"weaken the check");
+    assert!(refused.exits(1).stderr.contains("is a person's to say"), "{}", refused.stderr);
+    assert_eq!(world.count("noted"), 1);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::speech::{claude, codex};
 use super::{Stage, wants};
+use crate::run::Listener;
 
 fn one() -> Stage {
     Stage::new(wants("1.1", "a.txt"))
@@ -42,6 +43,23 @@ fn a_limit_is_waited_for_until_the_time_that_the_agent_names() {
     );
     let millis = waiting["millis"].as_u64().unwrap();
     assert!((3_000_000..=3_601_000).contains(&millis), "{millis}");
+}
+
+#[test]
+fn a_wait_of_an_hour_is_told_to_the_command_that_the_user_has_set() {
+    let stage = one();
+    let told = "notify: 'echo \"$SPECUM_EVENT|$SPECUM_TITLE|$SPECUM_TEXT\" > \"$HOME/told\"'\n";
+    stage.world.write("specum.yaml", told);
+    stage.world.commit_all();
+    stage.agent("claude", claude::limited_until(in_an_hour()));
+    let mut notice = Listener::new(&stage.world, "told");
+    let mut run = stage.start(&[]);
+    let line = notice.line();
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let parts: Vec<&str> = line.split('|').collect();
+    assert_eq!(parts[..2], ["waiting", "test-spec: waits for a limit"]);
+    assert!(parts[2].ends_with(" min for claude: You've hit your session limit"), "{line}");
 }
 
 #[test]

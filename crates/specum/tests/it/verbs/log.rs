@@ -139,6 +139,59 @@ fn what_an_agent_said_and_did_is_told_as_a_person_reads_it() {
     world.specum(&["log", "--attempt", "1"]).exits(2);
 }
 
+/// What each agent has really printed, with the errors of several runs behind one another.
+const SAMPLES: [(&str, &str, &[&str]); 3] = [
+    (
+        "codex",
+        include_str!("../../../../specum-core/src/agent/transcript/samples/codex.jsonl"),
+        &[
+            "\nt\n  → Bash: echo HI-$((1+1)); exit 3\n    │ HI-2\n    │ exit code 3\n",
+            "  → Edit: src/a.rs\n  → Edit: src/b.rs\n",
+            "  ! Reconnecting... 1/1",
+            "\nfin\n",
+        ],
+    ),
+    (
+        "gemini",
+        include_str!("../../../../specum-core/src/agent/transcript/samples/gemini.jsonl"),
+        &[
+            "\nt\n  → run_shell_command: echo HI; exit 3\n    │ HI\n",
+            "\nDone.\nTASK_COMPLETE\n",
+            "  ✗ [API Error: API key not valid.",
+        ],
+    ),
+    (
+        "opencode",
+        include_str!("../../../../specum-core/src/agent/transcript/samples/opencode.jsonl"),
+        &[
+            "\nlet me\n  → bash: ls\n    │ a.txt\n    │ b.txt\n",
+            "  → read: c.txt\n    │ File not found: c.txt\n",
+            "\nfin\n  ✗ mock error\n",
+        ],
+    ),
+];
+
+#[test]
+fn what_codex_gemini_and_opencode_said_and_did_is_told_as_a_person_reads_it() {
+    for (agent, sample, told) in SAMPLES {
+        let world = worked();
+        let lines = sample.lines().filter(|line| !line.starts_with("=== "));
+        let stream: String = lines.map(|line| format!("{line}\n")).collect();
+        let path = keep_log(&world, "1.1-1.log", stream);
+        let mut charged = charged("1.1", 1, path.to_str().unwrap());
+        charged["agent"] = agent.into();
+        record(&world, &charged);
+        let shown = world.specum(&["log", "1.1", "--attempt", "1"]).exits(0).stdout.clone();
+        for part in told {
+            assert!(shown.contains(part), "{agent}: {part}: {shown}");
+        }
+        assert!(!shown.contains("{\"") && !shown.contains("\"type\""), "{agent}: {shown}");
+        let end = "\noutput of the check of attempt 1:\n    │ looking for a\n  attempt 1  failed  ";
+        assert!(shown.contains(end), "{agent}: {shown}");
+        is_harmless(&shown);
+    }
+}
+
 #[test]
 fn attempts_of_another_round_go_on_counting() {
     let plan = "- [ ] 1.1 Write a\n  - **Verify**: `echo expected a; false`\n";
@@ -148,13 +201,19 @@ fn attempts_of_another_round_go_on_counting() {
     let shown = world.specum(&["status"]).exits(0).stdout.clone();
     assert!(shown.contains("│ expected a\n") && shown.contains("`specum log 1.1`"), "{shown}");
     world.person(&["resume"]);
-    world.specum(&["next"]).exits(0);
-    world.finish("1.1", "TASK_COMPLETE").exits(1);
+    let next = world.specum(&["next", "--brief"]).exits(0).stdout.clone();
+    assert!(next.contains("Due: task 1.1 for spec-executor, attempt 2"), "{next}");
+    let finish = world.finish("1.1", "TASK_COMPLETE").exits(1).stdout.clone();
+    assert!(finish.starts_with("1.1 failed (attempt 2):"), "{finish}");
+    assert!(world.specum(&["status"]).exits(0).stdout.contains("attempt 2 failed"));
     let story = world.specum(&["log"]).exits(0).stdout.clone();
     assert!(story.contains("1.1 begun (attempt 2)") && story.contains("1.1 failed (attempt 2, "));
     assert!(story.contains("\n  attempt 1  failed  ") && story.contains("\n  attempt 2  failed  "));
     assert!(story.contains("\n    │ expected a\n"), "{story}");
     world.specum(&["log", "1.1", "--attempt", "2"]).exits(0);
+    world.git_init();
+    let diff = world.specum(&["diff", "1.1"]).stderr;
+    assert!(diff.contains("attempt 2 at 1.1"), "{diff}");
 }
 
 #[test]
