@@ -34,9 +34,14 @@ pub fn trust() -> Trust {
 }
 
 fn path() -> Option<PathBuf> {
+    Some(directory()?.join("config.toml"))
+}
+
+/// Where Codex keeps its configuration.
+pub fn directory() -> Option<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".codex"));
     let set = std::env::var_os("CODEX_HOME").map(PathBuf::from);
-    Some(set.or_else(home)?.join("config.toml"))
+    set.or_else(home)
 }
 
 /// The hooks without which nothing is judged, as the configuration names them.

@@ -43,6 +43,7 @@ pub mod project;
 pub mod ralph_loop;
 pub mod runner;
 pub mod session;
+pub mod sign_in;
 pub mod store;
 pub mod terminal;
 

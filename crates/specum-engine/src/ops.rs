@@ -49,7 +49,7 @@ pub use self::documents::RedScope;
 pub use self::error::{ErrorKind, OpError};
 pub use self::finish::{Finish, RecordedResult, Verdict, fail, finish, finish_by_hand};
 pub use self::index::{Index, IndexCommand, index};
-pub use self::list::{SpecList, SpecRow, Switch, activate, list, switch};
+pub use self::list::{SpecList, SpecRow, Switch, activate, list, switch, task_names};
 pub use self::log::{AgentLog, Log, log, summary};
 pub use self::next::{DueTask, DueWork, Wait, completion, next, open};
 pub use self::start::{Implement, StartRequest, start};

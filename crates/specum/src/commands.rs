@@ -328,7 +328,7 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Doctor(args) => doctor::run(args, caller),
         Verb::Plugin(args) => plugin::run(args, caller),
         Verb::Schema(args) => schema::run(args),
-        Verb::Completions(args) => completions::run(args),
+        Verb::Completions(args) => completions::run(args, caller),
         Verb::Man(args) => man::run(args),
         Verb::Hook(args) => Ok(hook::run(&args.event)),
         Verb::Help(args) => help::run(args),

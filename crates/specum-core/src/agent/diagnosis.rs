@@ -44,6 +44,8 @@ pub(super) fn by_words(message: &str) -> Option<Trouble> {
         Some(limited(message))
     } else if says(&SIGN_IN) {
         Some(Trouble::NotAuthenticated(why()))
+    } else if says(&[AS_ROOT]) {
+        Some(Trouble::Missing(format!("{}. {NOT_AS_ROOT}", why())))
     } else if says(&CANNOT_START) {
         Some(Trouble::Missing(why()))
     } else if says(&SERVER) {
@@ -87,8 +89,12 @@ const SIGN_IN: [&str; 11] = [
     "set an auth method",
 ];
 
-const CANNOT_START: [&str; 4] =
-    ["model not found", "model_not_found", "modelnotfound", "cannot be used with root"];
+const CANNOT_START: [&str; 3] = ["model not found", "model_not_found", "modelnotfound"];
+
+/// What Claude Code says to root, whose permission prompts it does not turn off.
+const AS_ROOT: &str = "cannot be used with root";
+const NOT_AS_ROOT: &str =
+    "Run specum as another user, or set IS_SANDBOX=1 if this is a container or a sandbox";
 
 const SERVER: [&str; 9] = [
     "overloaded",

@@ -23,6 +23,7 @@ use crate::process::find_program;
 use crate::project::{Project, SETTINGS_FILE, Spec};
 use crate::runner;
 use crate::session;
+use crate::sign_in;
 use crate::store::Store;
 
 /// What was found, and what to do next.
@@ -163,6 +164,11 @@ fn examine_programs(found: &mut Findings) {
     match agents.as_slice() {
         [] => found.note("agents", format!("none of {all} is on PATH; `specum demo` needs none")),
         agents => found.good("agents", agents.join(", ")),
+    }
+    for name in agents {
+        if let Some(how) = sign_in::missing(name) {
+            found.note("sign-in", format!("nothing shows that {name} is signed in: {how}"));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::state::State;
+use specum_core::tasks::Task;
 
 use super::{Caller, OpError};
 use crate::project::{Project, Spec};
@@ -41,6 +42,13 @@ pub struct Switch {
     pub name: String,
     /// Where it is, from the project's root.
     pub path: String,
+}
+
+/// The names of the tasks of the active spec.
+pub fn task_names(caller: &Caller<'_>) -> Result<Vec<String>, OpError> {
+    let (_, spec) = caller.named(None)?;
+    let tasks = Store::of(&spec).read_tasks()?.unwrap_or_default();
+    Ok(tasks.file().tasks.iter().map(Task::name).collect())
 }
 
 /// Every spec of the project, in the order of the specs directories.

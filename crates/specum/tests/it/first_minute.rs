@@ -262,6 +262,23 @@ fn what_is_missing_on_the_machine_is_named_with_the_way_to_it() {
 }
 
 #[test]
+fn doctor_says_how_to_sign_in_where_nothing_shows_that_an_agent_is_signed_in() {
+    let world = not_begun(PLAN);
+    let path = path_of(&world, &["git", "claude"]);
+    let doctor = || as_newcomer(&world, &path, &world.root, &["doctor"]);
+    let how = "nothing shows that claude is signed in: run `claude` and type /login, or set \
+               ANTHROPIC_API_KEY";
+    names(&doctor(), 0, &[how]);
+    let folder = world.home().join(".claude");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(".credentials.json"), "never read").unwrap();
+    assert!(!doctor().stdout.contains("signed in"), "{}", doctor().stdout);
+    fs::remove_file(folder.join(".credentials.json")).unwrap();
+    fs::write(folder.join("settings.json"), "{\"apiKeyHelper\": \"x\"}").unwrap();
+    assert!(!doctor().stdout.contains("signed in"), "{}", doctor().stdout);
+}
+
+#[test]
 fn what_was_mistyped_is_answered_with_what_may_have_been_meant() {
     let world = not_begun(PLAN);
     let meant = |args: &[&str], code: u8, word: &str| names(&world.specum(args), code, &[word]);

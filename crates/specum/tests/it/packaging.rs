@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::world::{World, call, repository};
+use crate::world::{World, call, repository, specum};
 
 /// Cargo as a person calls it, with a folder for what it makes and the compiled
 /// dependencies of these tests. Nothing is fetched: they are all there.
@@ -82,14 +82,16 @@ fn the_crates_as_they_are_packaged_can_be_built() {
 }
 
 #[test]
-fn bash_completes_verbs_options_and_values() {
-    let world = World::empty();
+fn bash_completes_verbs_options_values_and_the_names_of_the_project() {
+    let world = World::with_tasks("- [ ] T001 a\n- [x] T002 b\n");
+    world.write("specs/tea-time/tasks.md", "- [ ] 1.1 a\n");
     let script = world.specum(&["completions", "bash"]);
     world.write("completions.bash", &script.exits(0).stdout);
+    let bin = specum().parent().unwrap().display().to_string();
     let complete = |words: &[&str]| {
-        let last = words.last().unwrap();
+        let last = words.last().unwrap().trim_matches('\'');
         let line = format!(
-            "source completions.bash; COMP_WORDS=(specum {}); COMP_CWORD={}; \
+            "PATH={bin}:$PATH; source completions.bash; COMP_WORDS=(specum {}); COMP_CWORD={}; \
              $(complete -p specum | sed 's/.*-F \\([^ ]*\\).*/\\1/') specum '{last}' ''; \
              printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             words.join(" "),
@@ -104,6 +106,11 @@ fn bash_completes_verbs_options_and_values() {
     assert_eq!(complete(&["imp"]), ["implement"]);
     assert_eq!(complete(&["run", "--max-c"]), ["--max-cost"]);
     assert_eq!(complete(&["plugin", "inst"]), ["install"]);
+    assert_eq!(complete(&["switch", "t"]), ["tea-time", "test-spec"]);
+    assert_eq!(complete(&["log", "T"]), ["T001", "T002"]);
+    assert_eq!(complete(&["run", "--agent", "c"]), ["claude", "codex", "command"]);
+    assert_eq!(complete(&["run", "--only", "''"]), ["T001", "T002"]);
+    assert_eq!(complete(&["diff", "T001", "--spec", "tea"]), ["tea-time"]);
 }
 
 #[test]
@@ -112,6 +119,8 @@ fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = world.specum(&["completions", shell]);
         assert!(script.exits(0).stdout.contains("implement"), "{shell}");
+        let asks = script.stdout.contains("completions --names");
+        assert_eq!(asks, ["bash", "fish", "zsh"].contains(&shell), "{shell}");
     }
     world.specum(&["completions", "tcsh"]).exits(2);
 }

@@ -156,6 +156,9 @@ fn an_answer_stands_however_the_process_ends() {
 fn arguments_it_refuses_mean_that_it_cannot_be_started() {
     let stderr = "--dangerously-skip-permissions cannot be used with root/sudo privileges";
     assert_eq!(class("claude", "", &ProcessEnd::Code(1), stderr), "missing");
+    let (_, report) = read("claude", "", &ProcessEnd::Code(1), stderr);
+    let told = report.trouble.expect("it did not start").message();
+    assert!(told.contains("Run specum as another user, or set IS_SANDBOX=1"), "{told}");
     assert_eq!(class("claude", "", &ProcessEnd::Code(1), "error: unknown option"), "missing");
 }
 
