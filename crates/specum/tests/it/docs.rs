@@ -285,7 +285,7 @@ pub(crate) fn steady(line: &str) -> String {
     let next = words.iter().skip(1).chain([&""]);
     let steady = words.iter().zip(next).map(|(word, next)| match *word {
         id if is_id(id) => "1a2b3c4",
-        time if *next == "s" && time.parse::<f64>().is_ok() => "0.1",
+        time if ["s", "s)"].contains(next) && time.parse::<f64>().is_ok() => "0.1",
         other => other,
     });
     steady.collect::<Vec<_>>().join(" ")
