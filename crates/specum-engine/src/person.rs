@@ -86,7 +86,7 @@ fn proof(
     typed: Door,
     at_a_terminal: impl FnOnce() -> bool,
 ) -> Option<Via> {
-    if is_below_a_run() || is_below_a_session(world) {
+    if is_below_a_run() || is_below_another_session(world) {
         return None;
     }
     let by_command = (typed == Door::InSession).then_some(Via::Command);
@@ -100,13 +100,16 @@ fn is_below_a_run() -> bool {
     RUN_MARKS.iter().any(|mark| std::env::var_os(mark).is_some())
 }
 
-/// Whether a session that works on a loop has started the host, or the terminal, around
-/// this process. Where processes have no names that cannot be told.
-fn is_below_a_session(world: &World) -> bool {
+/// Whether another session has started the host, or the terminal, around this process.
+/// Where processes have no names that cannot be told.
+fn is_below_another_session(world: &World) -> bool {
     let Some(host) = world.launcher.host() else { return false };
+    let own = session::of_any_host(world);
     let ancestors = process::ancestors();
     let above = ancestors.iter().skip_while(|ancestor| **ancestor != host).skip(1);
-    above.into_iter().any(|ancestor| session::session_of(world, ancestor).is_some())
+    // A host may start its own commands through a program in between.
+    let mut sessions = above.filter_map(|ancestor| session::session_of(world, ancestor));
+    sessions.any(|session| own.as_ref() != Some(&session))
 }
 
 /// Whether somebody has typed this very command as a whole message in the

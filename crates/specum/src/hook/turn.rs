@@ -94,10 +94,9 @@ pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
 /// A note that knows the host's process, which commands in a sandbox cannot see.
 fn at_home(input: &HookCall<'_>, note: Note) -> Note {
     let Some(process) = input.world.launcher.host() else { return note };
-    // Gemini CLI tells its commands no session; they find it by that process.
-    if input.host == Host::Gemini
-        && let Err(error) = session::keep_session_of(input.world, &process, &note.session_id)
-    {
+    // Gemini CLI tells its commands no session; they find it by that process. And what a
+    // model types into a session of its own is no person's word.
+    if let Err(error) = session::keep_session_of(input.world, &process, &note.session_id) {
         log(&error.to_string());
     }
     Note { process: Some(process), ..note }

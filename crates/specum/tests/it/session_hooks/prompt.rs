@@ -124,36 +124,52 @@ fn a_typed_command_is_a_persons_word_and_an_untyped_one_is_none() {
     assert!(said.contains("Nothing was done. Tell the person what this says, and stop."), "{said}");
 }
 
-/// Runs specum as a session would whose host was started by the session of these tests.
-fn below_this_session(world: &World, args: &[&str], input: &Value) -> Call {
+/// Runs specum as a session would whose host was started by that of these tests.
+fn below_this_host(world: &World, session: &str, args: &[&str], input: &Value) -> Call {
     let inner = world.command();
     let mut host = std::process::Command::new("timeout");
     host.arg("600").arg(inner.get_program()).args(args).env_clear();
     host.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    host.env("CLAUDE_CODE_SESSION_ID", "inner").current_dir(&world.root);
+    host.env("CLAUDE_CODE_SESSION_ID", session).current_dir(&world.root);
     call(host, input.to_string().as_bytes())
+}
+
+/// `/ralph-specum:tick 1.2`, typed into a session below the host of these tests.
+fn ticks_below(world: &World, session: &str) -> String {
+    let typed = json!({
+        "session_id": session,
+        "cwd": world.root,
+        "command_name": "ralph-specum:tick",
+        "command_args": "1.2",
+    });
+    below_this_host(world, session, &["hook", "prompt"], &typed).silent();
+    let ticked = below_this_host(world, session, &["--from-session", "tick"], &json!({}));
+    ticked.exits(0).stdout.clone()
 }
 
 #[test]
 fn what_the_model_of_a_session_types_into_another_one_is_no_persons_word() {
     let world = session(PLAN);
-    let typed = json!({
-        "session_id": "inner",
-        "cwd": world.root,
-        "command_name": "ralph-specum:tick",
-        "command_args": "1.2",
-    });
-    let ticks = || {
-        below_this_session(&world, &["hook", "prompt"], &typed).silent();
-        below_this_session(&world, &["--from-session", "tick"], &json!({})).exits(0).stdout.clone()
-    };
     // The session of these tests works on the loop from here on.
     given(&calls(&world, "task 1.1", "t1"));
-    let refused = ticks();
+    let refused = ticks_below(&world, "inner");
     assert!(refused.contains("`specum tick` is a person's to say"), "{refused}");
     assert_eq!(world.read(TASKS), PLAN);
-    // Of a session that has no part in any loop nobody can tell.
+    // Its own commands may come through a program in between.
+    let said = ticks_below(&world, "test-session");
+    assert!(said.contains("1.2 ticked by you, not checked"), "{said}");
+}
+
+#[test]
+fn nor_is_what_a_model_that_does_the_work_itself_types_there() {
+    let world = session(PLAN);
+    let said = || ticks_below(&world, "inner");
+    let turn = json!({"session_id": "outer", "turn_id": "7", "prompt": "work on it"});
+    world.hook("submit", &turn).silent();
+    assert!(said().contains("`specum tick` is a person's to say"), "{}", said());
+    assert_eq!(world.read(TASKS), PLAN);
+    // Of a host in which no hook of ours was called nobody can tell.
     fs::remove_dir_all(world.path("../home/.local/state/specum/sessions")).expect("kept there");
-    let said = ticks();
+    let said = said();
     assert!(said.contains("1.2 ticked by you, not checked"), "{said}");
 }
