@@ -39,14 +39,14 @@ pub struct Feed {
     /// When the last record that is read was written.
     last_at: Moment,
     /// The journal as far as it is read.
-    journal: Option<Place>,
+    journal: Option<JournalPosition>,
     /// The journal's file as it was found last, if somebody has looked.
     seen: Option<Option<Version>>,
 }
 
 /// How far a file is read.
 #[derive(Debug)]
-struct Place {
+struct JournalPosition {
     identity: u64,
     /// Whole lines.
     length: u64,
@@ -195,7 +195,7 @@ impl Feed {
         self.segment = self.segments()?.last().map_or(0, |(number, _)| *number);
         self.numbering = Numbering::after(seq);
         self.last_at = last.at;
-        self.journal = Some(Place {
+        self.journal = Some(JournalPosition {
             identity: found.identity,
             length: start + end as u64 + 1,
             last_line: tail[begins..=end].to_vec(),
@@ -226,8 +226,11 @@ impl Feed {
     /// Reads the lines of the journal that are new, and whole.
     fn add(&mut self, file: &mut dyn OpenFile, events: &mut Vec<Event>) -> io::Result<()> {
         let identity = file.info()?.identity;
-        let place =
-            self.journal.get_or_insert(Place { identity, length: 0, last_line: Vec::new() });
+        let place = self.journal.get_or_insert(JournalPosition {
+            identity,
+            length: 0,
+            last_line: Vec::new(),
+        });
         let mut text = file.read(place.length, MAX_JOURNAL)?;
         let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
         text.truncate(end + 1);
@@ -251,7 +254,7 @@ impl Feed {
     }
 }
 
-impl Place {
+impl JournalPosition {
     /// Whether a file still begins with what was read of it.
     fn is_of(&self, file: &mut dyn OpenFile) -> io::Result<bool> {
         let found = file.info()?;

@@ -401,7 +401,7 @@ impl Git {
         let run = process::run(command, &[], BOUNDS);
         if run.cut {
             // The end of a list is not the list.
-            let message = format!("it says more than {} bytes", BOUNDS.output);
+            let message = format!("its output is longer than {} bytes", BOUNDS.output);
             return Err(GitError::Said { command: name_of(args), message });
         }
         if run.succeeded() { Ok(run.stdout) } else { Err(said(args, &run)) }

@@ -23,7 +23,7 @@ const RENEWAL: Duration = Duration::from_secs(15 * 60);
 
 /// Who holds the spec whose state this is.
 pub fn holder(store: &Store, state: Option<&State>, asker: Asker<'_>) -> Holder {
-    let world = Seen { store, tries_lock: true };
+    let world = LocalWitness { store, tries_lock: true };
     Holder::of(state, &store.read_memory(), asker, |owner| owner.is_alive(&world))
 }
 
@@ -34,7 +34,7 @@ pub fn holder_at_stop(
     memory: &Memory,
     asker: Asker<'_>,
 ) -> Holder {
-    let world = Seen { store, tries_lock: false };
+    let world = LocalWitness { store, tries_lock: false };
     Holder::of(state, memory, asker, |owner| owner.is_alive(&world))
 }
 
@@ -47,7 +47,7 @@ pub fn is_this_run(world: &ports::World, state: &State) -> bool {
 
 /// Whether an owner of the spec is no longer alive.
 pub fn is_gone(store: &Store, owner: &Owner) -> bool {
-    !owner.is_alive(&Seen { store, tries_lock: true })
+    !owner.is_alive(&LocalWitness { store, tries_lock: true })
 }
 
 /// A session of our host as the owner of a spec, from now on.
@@ -81,12 +81,12 @@ fn age_of(world: &ports::World, at: &str) -> Option<Duration> {
 }
 
 /// What can be seen of the owners of a spec.
-struct Seen<'a> {
+struct LocalWitness<'a> {
     store: &'a Store,
     tries_lock: bool,
 }
 
-impl Witness for Seen<'_> {
+impl Witness for LocalWitness<'_> {
     fn here(&self) -> &PidSpace {
         self.store.world.launcher.space()
     }

@@ -113,7 +113,7 @@ impl Workspace {
         Trial { verdict, output: evidence(&check), left: Vec::new(), check }
     }
 
-    /// Sets an attempt aside whose work does not even fit into the files.
+    /// Defers an attempt whose changes conflict with the files.
     pub fn set_aside(
         &self,
         opened: &Attempt,

@@ -40,11 +40,11 @@ impl Disk for LocalDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(Opened::new(super::open_regular(path)?.0)))
+        Ok(Box::new(DiskFile::new(super::open_regular(path)?.0)))
     }
 
     fn open_own(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(Opened::new(super::open_own(path, File::options().read(true))?)))
+        Ok(Box::new(DiskFile::new(super::open_own(path, File::options().read(true))?)))
     }
 
     fn replace(
@@ -134,19 +134,19 @@ impl Disk for LocalDisk {
 }
 
 /// A file that is being read.
-struct Opened {
+struct DiskFile {
     file: File,
     /// Where the next byte is read from.
     at: u64,
 }
 
-impl Opened {
-    fn new(file: File) -> Opened {
-        Opened { file, at: 0 }
+impl DiskFile {
+    fn new(file: File) -> DiskFile {
+        DiskFile { file, at: 0 }
     }
 }
 
-impl OpenFile for Opened {
+impl OpenFile for DiskFile {
     fn info(&self) -> io::Result<FileInfo> {
         self.file.metadata().map(|found| info(&found))
     }

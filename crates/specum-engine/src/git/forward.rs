@@ -39,8 +39,8 @@ struct Change {
     now: (String, String),
 }
 
-/// A user's tree that is to follow a commit.
-struct Seen<'c> {
+/// What stands in the user's tree of the changes that it is to follow.
+struct ChangesInTree<'c> {
     /// What the user has changed of it.
     theirs: Vec<String>,
     /// What is there already.
@@ -203,7 +203,11 @@ impl Git {
 
     /// Looks at the user's tree before it is changed. A path is the user's if it is
     /// neither as it was nor as it is to be, in the index or in the files.
-    fn look_at<'c>(&self, changes: &'c [Change], own: &[String]) -> Result<Seen<'c>, GitError> {
+    fn look_at<'c>(
+        &self,
+        changes: &'c [Change],
+        own: &[String],
+    ) -> Result<ChangesInTree<'c>, GitError> {
         let status = self.status()?;
         let changed: HashSet<&String> = status.changed.iter().collect();
         let staged: HashSet<&String> = status.staged.iter().collect();
@@ -213,7 +217,7 @@ impl Git {
         let in_index =
             self.index_of(others.iter().filter(|change| staged.contains(&change.path)))?;
         // Where git has conflicts to be resolved it changes nothing at all.
-        let mut seen = Seen { theirs: self.unmerged()?, there: own };
+        let mut seen = ChangesInTree { theirs: self.unmerged()?, there: own };
         for change in others {
             let path = &change.path;
             let is_as_in_index = match in_index.get(path.as_str()) {

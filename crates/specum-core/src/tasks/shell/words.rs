@@ -79,7 +79,7 @@ struct Lexer<'t> {
 }
 
 /// Where the words of a simple command stand in an outline.
-enum Place {
+enum WordPlace {
     /// In no compound command.
     Outside,
     /// In one.
@@ -279,7 +279,7 @@ impl<'t> Lexer<'t> {
 
     /// Follows the keywords in front of a simple command into and out of compound
     /// commands.
-    fn place(&mut self, words: &[Word]) -> Option<Place> {
+    fn place(&mut self, words: &[Word]) -> Option<WordPlace> {
         let was_inside = self.depth > 0;
         for word in words.iter().take_while(|word| word.is_keyword()) {
             match word.text.as_str() {
@@ -290,9 +290,9 @@ impl<'t> Lexer<'t> {
             }
         }
         let place = match (was_inside, self.depth) {
-            (false, 0) => return Some(Place::Outside),
-            (true, 0) => Place::End,
-            _ => Place::Inside,
+            (false, 0) => return Some(WordPlace::Outside),
+            (true, 0) => WordPlace::End,
+            _ => WordPlace::Inside,
         };
         // The shell that runs a compound command may end there.
         let program = words.iter().find(|word| !word.is_keyword());
@@ -305,9 +305,9 @@ impl<'t> Lexer<'t> {
         let mut words = std::mem::take(&mut self.words);
         if self.outlines {
             match self.place(&words)? {
-                Place::Outside => {}
-                Place::Inside => return Some(()),
-                Place::End => {
+                WordPlace::Outside => {}
+                WordPlace::Inside => return Some(()),
+                WordPlace::End => {
                     words = vec![Word { text: GROUP.to_owned(), quoted: true, substitutes: false }];
                 }
             }
