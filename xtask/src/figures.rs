@@ -13,6 +13,7 @@ mod growth;
 mod hosts;
 mod look;
 pub mod plot;
+mod report;
 pub mod row;
 mod run;
 mod sample;
@@ -79,6 +80,8 @@ pub enum Group {
     Session,
     /// Sessions of the real Codex and Gemini CLI
     Hosts,
+    /// The report of a long loop
+    Report,
     /// The binary's size and a cold build
     Build,
 }
@@ -93,6 +96,7 @@ impl Group {
             Group::Look => look::measure(bench).into(),
             Group::Session => session::measure(bench),
             Group::Hosts => hosts::measure(bench),
+            Group::Report => report::measure(bench).into(),
             Group::Build => build::measure(bench).into(),
         }
     }

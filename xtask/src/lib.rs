@@ -8,6 +8,8 @@ pub mod campaign;
 pub mod faults;
 /// Every figure beside its yardstick.
 pub mod figures;
+/// The report of the demo as a picture.
+pub mod page;
 /// The demo as a picture.
 pub mod recording;
 

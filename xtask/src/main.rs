@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use clap::Parser;
-use xtask::{build_programs, campaign, cargo, faults, figures, recording};
+use xtask::{build_programs, campaign, cargo, faults, figures, page, recording};
 
 /// What people who work on specum run
 #[derive(Parser)]
@@ -17,6 +17,8 @@ enum Task {
     Faults(faults::Options),
     /// Record the demo anew as the picture in the README
     Recording,
+    /// Make the picture in docs/report.md anew, with a real Chromium
+    Page,
     /// Write docs/commands.md, docs/json.md, the README's demo and its picture anew
     Docs,
 }
@@ -27,6 +29,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Figures(options) => figures::run(&options)?,
         Task::Faults(options) => faults::run(&options)?,
         Task::Recording => record()?,
+        Task::Page => {
+            build_programs()?;
+            page::write()?;
+        }
         Task::Docs => {
             record()?;
             // What the documents say comes from the tests that compare it.

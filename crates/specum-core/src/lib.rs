@@ -19,6 +19,8 @@
 //!   and has used; [`protocol`] is what a run and its workers say to each other;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats, and
 //!   [`summary`] is what a person wants to know of a journal;
+//! - [`report`] is everything that became of a loop, for whoever comes back to it, with
+//!   [`timeline`], [`look`], [`patch`] and [`secrets`];
 //! - [`authoring`] moves the planning of a spec one event forward;
 //! - [`notice`] is what a person hears who is not looking;
 //! - [`check`] is the lint of a task file, [`spec`] reads and judges the documents
@@ -40,17 +42,22 @@ pub mod guard;
 pub mod hook;
 pub mod journal;
 pub mod line;
+pub mod look;
 pub mod machine;
 pub mod moment;
 pub mod notice;
+pub mod numbers;
 pub mod owner;
+pub mod patch;
 pub mod plan;
 pub mod plan_record;
 pub mod progress;
 pub mod prompt;
 pub mod protocol;
+pub mod report;
 pub mod retention;
 pub mod sanitize;
+pub mod secrets;
 pub mod settings;
 pub mod spec;
 pub mod state;
@@ -58,6 +65,7 @@ pub mod stop;
 pub mod suite;
 pub mod summary;
 pub mod tasks;
+pub mod timeline;
 pub mod verify;
 
 /// The candidate that somebody who wrote `word` most likely meant.

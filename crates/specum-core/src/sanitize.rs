@@ -153,6 +153,45 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(Sanitizer::default().push(text.as_bytes()))
 }
 
+/// A text in which everything is seen that [`clean`] would take away: `␛` for the escape
+/// character, `⟨U+202E⟩` for what turns the direction of a line around. For code, whose
+/// reader must not miss it. Lines and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let (mut marks, mut rest) = (0, text.chars().peekable());
+    while let Some(c) = rest.next() {
+        marks = if c.width() == Some(0) { marks + 1 } else { 0 };
+        match c {
+            '\n' | '\t' => shown.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\0'..'\x20' => shown.extend(char::from_u32(0x2400 + u32::from(c))),
+            '\x7f' => shown.push('␡'),
+            // They choose between two pictures of the letter before them.
+            '\u{fe00}'..='\u{fe0f}' => {}
+            _ if is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}') => {
+                shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(c)));
+            }
+            _ if marks > MAX_MARKS => {}
+            _ => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a text holds what changes the direction of its lines, or characters that nobody
+/// sees: code may say something else than it seems to. What joins emoji does not count.
+pub fn hides_something(text: &str) -> bool {
+    text.chars().any(|c| {
+        matches!(c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{e0001}'..='\u{e007f}')
+            || (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c'))
+    })
+}
+
 /// The beginning of a text as one line.
 pub fn one_line(text: &str) -> String {
     joined(&self::text(line::head(text, LOOKED_AT)))
@@ -213,7 +252,26 @@ mod tests {
         assert_eq!(text("10%\r20%\r\ndone\n"), "10%\n20%\ndone\n");
     }
 
+    #[test]
+    fn what_would_be_taken_away_from_code_is_seen_in_it() {
+        assert_eq!(visible("a\x1b[31m\u{202e}b\r\nc\rd\te"), "a␛[31m⟨U+202E⟩b\nc␍d\te");
+        assert_eq!(visible("✋\u{fe0f}\u{9b}\u{2028}"), "✋⟨U+009B⟩⟨U+2028⟩");
+        assert!(matches!(visible("plain {}\n"), Cow::Borrowed(_)));
+        for hidden in ["a\u{202e}b", "\u{200b}", "\x1b[1m", "\u{e0041}"] {
+            assert!(hides_something(hidden), "{hidden:?}");
+        }
+        for plain in ["é\r\n\t", "👩\u{200d}💻", "✋\u{fe0f}", "\u{feff}BOM"] {
+            assert!(!hides_something(plain), "{plain:?}");
+        }
+    }
+
     proptest::proptest! {
+        #[test]
+        fn nothing_hidden_stays_hidden_in_code(text in "\\PC*|[\u{0}-\u{ff}\u{200b}-\u{2069}]*") {
+            let shown = visible(&text);
+            proptest::prop_assert!(shown.chars().all(|c| matches!(c, '\n' | '\t') || !is_hidden(c)));
+        }
+
         #[test]
         fn whatever_comes_in_and_however_it_is_cut_the_same_harmless_text_comes_out(
             bytes in proptest::collection::vec(proptest::prop_oneof![

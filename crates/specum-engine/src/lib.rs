@@ -17,6 +17,7 @@
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
 //! - [`feed`] gives what happens to a spec, in its order, to whoever reads it;
 //! - [`logs`] keeps what agents print;
+//! - [`report`] writes down what became of a loop: a page, Markdown, JUnit;
 //! - [`terminal`] keeps keys from a view that is drawn on a terminal.
 //!
 //! All of it reaches the world through [`ports`], which the simulation replaces; behind
@@ -41,6 +42,7 @@ pub mod ports;
 pub mod process;
 pub mod project;
 pub mod ralph_loop;
+pub mod report;
 pub mod runner;
 pub mod session;
 pub mod sign_in;

@@ -30,6 +30,14 @@ pub(crate) use self::unix::*;
 #[cfg(not(unix))]
 pub(crate) use self::windows::*;
 
+/// What opens a file in the user's browser, and what it is told before the file.
+#[cfg(target_os = "macos")]
+pub(crate) const OPENER: (&str, &[&str]) = ("open", &[]);
+#[cfg(windows)]
+pub(crate) const OPENER: (&str, &[&str]) = ("explorer", &[]);
+#[cfg(not(any(target_os = "macos", windows)))]
+pub(crate) const OPENER: (&str, &[&str]) = ("xdg-open", &[]);
+
 /// How a process is asked to end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Strength {

@@ -407,6 +407,16 @@ fn start_of(pid: u32) -> Option<String> {
     os::stat(pid).map(|stat| stat.started)
 }
 
+/// Becomes the program that opens a file in the browser which the user has chosen, where
+/// the system can do that.
+pub fn open_in_browser(file: &Path) -> std::io::Result<()> {
+    let (program, arguments) = os::OPENER;
+    let mut command = Command::new(program);
+    command.args(arguments).arg(file);
+    let opened = hand_over(command).map(drop);
+    opened.map_err(|error| std::io::Error::new(error.kind(), format!("{program}: {error}")))
+}
+
 /// Becomes another program, which has our input, our output and the terminal from then
 /// on; where the system cannot do that, runs it to its end. Whatever the program is
 /// interrupted with is its own affair.

@@ -27,6 +27,7 @@ mod next;
 mod note;
 mod pause;
 mod plugin;
+mod report;
 mod retry;
 mod run;
 mod schema;
@@ -98,6 +99,7 @@ enum Verb {
     Status(status::Args),
     Log(log::Args),
     Diff(diff::Args),
+    Report(report::Args),
     Check(check::Args),
     Trace(trace::Args),
     Index(index::Args),
@@ -306,6 +308,7 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Status(args) => status::run(args, caller),
         Verb::Log(args) => log::run(args, caller),
         Verb::Diff(args) => diff::run(args, caller),
+        Verb::Report(args) => report::run(args, caller),
         Verb::Check(args) => check::run(args, caller),
         Verb::Trace(args) => trace::run(args, caller),
         Verb::Index(args) => index::run(args, caller),

@@ -11,10 +11,9 @@ pub mod lines;
 
 pub(crate) mod layout;
 mod live;
-pub(crate) mod numbers;
 mod outlet;
 mod plain;
-pub(crate) use specum_core::sanitize;
+pub(crate) use specum_core::{numbers, sanitize};
 mod steering;
 pub(crate) mod summary;
 pub(crate) mod timeline;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use specum_core::patch::Patch;
+
 use super::{ChangedFile, Committed, Forward, Git, GitError, Merge, Programs, Status, Worktree};
 use crate::ports::{Listener, Repositories, Repository};
 
@@ -80,6 +82,14 @@ impl Repository for Git {
 
     fn changed_in(&self, commits: &[&str]) -> Result<HashMap<String, Vec<ChangedFile>>, GitError> {
         Git::changed_in(self, commits)
+    }
+
+    fn patches_in(
+        &self,
+        commits: &[&str],
+        without: &[String],
+    ) -> Result<HashMap<String, Patch>, GitError> {
+        Git::patches_in(self, commits, without)
     }
 
     fn descends(&self, commit: &str, from: &str) -> Result<bool, GitError> {

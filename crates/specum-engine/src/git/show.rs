@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
+use specum_core::patch::{self, Patch};
+
 use super::{Git, GitError, path};
 use crate::process;
+
+/// So many commits are asked for at once.
+const AT_ONCE: usize = 250;
 
 /// A file that a commit has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +37,48 @@ impl Git {
         Ok(by_commit(&run.stdout))
     }
 
+    /// What each of these commits has changed, but for some files, by the commit's id. A
+    /// commit that is gone is not in the answer, nor is one that no room was left for.
+    pub fn patches_in(
+        &self,
+        commits: &[&str],
+        without: &[String],
+    ) -> Result<HashMap<String, Patch>, GitError> {
+        let args = [
+            "diff-tree",
+            "--stdin",
+            "-r",
+            "-p",
+            "--root",
+            "-M",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            "--submodule=short",
+            "--format=%x00%H%x00%s",
+        ];
+        let mut found = HashMap::new();
+        for commits in commits.chunks(AT_ONCE) {
+            let list: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
+            let mut command = self.command_with(&[], &args);
+            command.env("GIT_OPTIONAL_LOCKS", "0").args(["--", ":(top)"]);
+            command.args(without.iter().map(|path| all_but(path)));
+            let run = process::run(command, list.as_bytes(), super::BOUNDS);
+            if !run.succeeded() {
+                return Err(super::said(&args, &run));
+            }
+            let mut patches = patch::by_commit(&run.stdout);
+            // Of what is too much, the beginning is missing.
+            if run.cut {
+                patches.remove("");
+            }
+            found.extend(patches);
+        }
+        Ok(found)
+    }
+
     /// The commit that a reference leads to.
     pub fn commit_at(&self, reference: &str) -> Result<String, GitError> {
         let name = format!("{reference}^{{commit}}");
@@ -43,9 +90,7 @@ impl Git {
     pub fn show(&self, commit: &str, without: &[String]) -> Result<(), GitError> {
         let mut command = self.command_with(&[], &["show", "--format=", commit, "--", ":(top)"]);
         for path in without {
-            let mut pattern = OsString::from(":(top,exclude,literal)");
-            pattern.push(path::file(path));
-            command.arg(pattern);
+            command.arg(all_but(path));
         }
         let shown = process::hand_over(command);
         let why = match shown {
@@ -55,6 +100,13 @@ impl Git {
         };
         Err(GitError::Said { command: "show".to_owned(), message: why })
     }
+}
+
+/// What leaves a path out.
+fn all_but(path: &str) -> OsString {
+    let mut pattern = OsString::from(":(top,exclude,literal)");
+    pattern.push(path::file(path));
+    pattern
 }
 
 /// Takes apart what git prints with `-z`: the id of a commit, then for each of its files

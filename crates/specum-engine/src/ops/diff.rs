@@ -162,7 +162,7 @@ fn resolved(log: &Log, reference: &str) -> Result<String, OpError> {
 }
 
 /// The spec's own files that a task's commit holds.
-fn own_files(store: &Store, git: &dyn Repository) -> Vec<String> {
+pub(super) fn own_files(store: &Store, git: &dyn Repository) -> Vec<String> {
     let paths = [store.tasks_path(), store.progress_path()];
     paths.iter().filter_map(|path| path.strip_prefix(git.root()).ok()).map(git::shown).collect()
 }
@@ -193,7 +193,7 @@ type Changed = HashMap<String, Vec<ChangedFile>>;
 
 /// What was changed, and which of it is the spec's own. A commit that is gone, because
 /// somebody has rewritten the history, is not counted.
-fn changed_in(store: &Store, commits: &[&str]) -> Option<(Vec<String>, Changed)> {
+pub(super) fn changed_in(store: &Store, commits: &[&str]) -> Option<(Vec<String>, Changed)> {
     let git = store.world.repositories.open(store.tasks_path().parent()?).ok()?;
     Some((own_files(store, &*git), git.changed_in(commits).ok()?))
 }

@@ -152,7 +152,11 @@ pub fn trace(caller: &Caller<'_>, named: Option<&str>, rebuild: bool) -> Result<
     })
 }
 
-fn traced(task: &Task, check: Option<String>, summary: Option<&TaskSummary>) -> TracedTask {
+pub(super) fn traced(
+    task: &Task,
+    check: Option<String>,
+    summary: Option<&TaskSummary>,
+) -> TracedTask {
     let attempts = summary.map(|summary| summary.attempts.as_slice()).unwrap_or_default();
     let passed = attempts.iter().rev().find(|one| one.result == AttemptResult::Passed);
     TracedTask {

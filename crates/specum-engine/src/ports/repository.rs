@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use specum_core::patch::Patch;
+
 use crate::git::{
     self, ChangedFile, Committed, Forward, GitError, Merge, Programs, Status, Worktree,
 };
@@ -78,6 +80,15 @@ pub trait Repository: Send + Sync {
     /// The files that each of these commits has changed, by the commit's id. A repository
     /// that counts no lines knows of none.
     fn changed_in(&self, _commits: &[&str]) -> Result<HashMap<String, Vec<ChangedFile>>, GitError> {
+        Ok(HashMap::new())
+    }
+    /// What each of these commits has changed, but for some files, by the commit's id. A
+    /// repository that keeps no contents knows of none.
+    fn patches_in(
+        &self,
+        _commits: &[&str],
+        _without: &[String],
+    ) -> Result<HashMap<String, Patch>, GitError> {
         Ok(HashMap::new())
     }
     /// Which of these paths are part of a commit.

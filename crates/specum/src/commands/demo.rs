@@ -15,10 +15,11 @@ use crate::exit::Exit;
 use crate::report;
 use specum_engine::attempt::Workspace;
 use specum_engine::git::Git;
-use specum_engine::ops::{self, OpError};
+use specum_engine::ops::{self, OpError, ReportRequest};
 use specum_engine::ports::World;
 use specum_engine::process;
 use specum_engine::project::Project;
+use specum_engine::report::Form;
 use specum_engine::runner::{self, Options};
 
 /// Work a small sample plan, without any agent or account
@@ -64,6 +65,7 @@ pub(super) fn run(args: &Args) -> Answered {
     print(format!("{INTRODUCTION}\n{}{WATCH}", outline(&first.file(), true)))?;
     let outcome = work(&mut workspace);
     let last = workspace.store.read().map_err(OpError::from)?;
+    let page = page(&workspace);
     // The repository goes, and so does what was kept of it elsewhere.
     runner::forget(&workspace.spec);
     let outcome = outcome?;
@@ -79,7 +81,21 @@ pub(super) fn run(args: &Args) -> Answered {
     print("$ git log --oneline")?;
     print(history(&root)?.trim_end())?;
     print(NEXT_STEPS)?;
+    if let Some(page) = page {
+        print(format!("What happened here, as a page for your browser:\n  {page}"))?;
+    }
     Ok(Exit::Done)
+}
+
+/// Writes the report of the demo to where it outlives the repository, and says where.
+fn page(workspace: &Workspace) -> Option<String> {
+    let spec = &workspace.spec;
+    let file = spec.world.state_home.as_ref()?.join("reports/demo.html");
+    let report = ops::report_of(spec, ReportRequest::default()).ok()?;
+    let written = ops::write_private_report(spec, &report, Form::Html, &file).ok()?.file;
+    let home = std::env::var("HOME").unwrap_or_default();
+    let below = written.strip_prefix(&home).filter(|_| home.len() > 1);
+    Some(below.map_or(written.clone(), |below| format!("~{below}")))
 }
 
 /// The boxes of the plan, and how each is checked.

@@ -1,6 +1,7 @@
 mod detach;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -15,7 +16,7 @@ use specum_core::suite::Suite;
 use specum_core::tasks::Task;
 use specum_core::verify::CheckTime;
 
-use super::{Answered, Failure, FailureJson, counted, print, print_json};
+use super::{Answered, Failure, FailureJson, counted, print, print_json, report as written};
 use crate::exit::Exit;
 use crate::report;
 use specum_engine::attempt::{AttemptError, Workspace};
@@ -126,6 +127,10 @@ pub(super) struct Args {
     /// touched
     #[arg(long, env = "SPECUM_ISOLATE", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
     isolate: Option<bool>,
+    /// Write a report into this file, however the run ends; by its ending a page, Markdown
+    /// (.md) or JUnit (.xml)
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Run in the background, in a session of its own, and say how to watch and stop it
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     detach: bool,
@@ -204,6 +209,9 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     caller.warn_of_settings(&project);
     if !args.dry_run && args.only.is_empty() && has_nothing_to_do(&workspace)? {
         runner::put_away_finished(&workspace).map_err(OpError::from)?;
+        if let Some(file) = &args.report {
+            written::of_run(&workspace.spec, file, caller);
+        }
         return say_all_is_done(args, &workspace);
     }
     let mut options = options(args, typed, settings, caller)?;
@@ -216,6 +224,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
         return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
     }
     refuse_an_agent_that_raises_caps(&workspace, &options)?;
+    written::refuse_unwritable(args.report.as_deref())?;
     if args.detach {
         return detach::detach(&workspace);
     }
@@ -223,7 +232,11 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     workspace.store.survive_power_cuts();
     let bell = settings.bell.unwrap_or(true);
     loop {
-        let outcome = run_once(args, &mut workspace, &options, bell, caller)?;
+        let outcome = run_once(args, &mut workspace, &options, bell, caller);
+        if let Some(file) = &args.report {
+            written::of_run(&workspace.spec, file, caller);
+        }
+        let outcome = outcome?;
         if !args.stay || !runner::waits_for_a_person(&outcome) {
             return Ok(exit(&outcome));
         }

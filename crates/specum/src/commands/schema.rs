@@ -23,12 +23,13 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 29] = [
+const ANSWERS: [(&str, MakeSchema); 30] = [
     ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
     ("log", line),
     ("diff", of::<ops::Diff>),
+    ("report", of::<ops::WrittenReport>),
     ("check", of::<ops::Check>),
     ("trace", of::<ops::Trace>),
     ("index", of::<ops::Index>),

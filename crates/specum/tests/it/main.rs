@@ -93,6 +93,9 @@ mod run;
 /// `specum run` with the real hosts.
 mod run_hosts;
 
+/// What became of a loop, as a page and for CI.
+mod report;
+
 /// What people and scripts type.
 mod verbs;
 

@@ -97,6 +97,9 @@ fn the_demo_shows_plan_liar_and_commits_within_80_columns() {
     let lines: Vec<&str> = log.lines().collect();
     assert!(lines[0].ends_with("docs: take stock") && lines[7].ends_with("plan: a small café"));
     assert_eq!(lines[8], "Your own plan: `specum help format` shows how to write one.");
+    let page = lines[10].trim().strip_prefix("~/").expect("the demo ends with its report");
+    let page = std::fs::read_to_string(world.home().join(page)).unwrap();
+    assert!(page.contains("Work out the price") && page.contains("failed"));
 }
 
 /// Does the tasks of the tutorial. It gets the first one wrong once.

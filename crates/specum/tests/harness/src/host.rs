@@ -214,32 +214,9 @@ impl Host {
     /// is the first time.
     fn install(&self) -> Result<PathBuf, NoNpm> {
         let version = self.version()?;
-        let hosts = built().parent().expect("a profile is in a folder").join("tmp/hosts");
-        let directory = hosts.join(format!("{}-{version}", self.name));
-        // Without the lock, so that the usual case never waits. The directory
-        // appears by a rename: if it exists, it is complete.
-        if directory.exists() {
-            return Ok(directory);
-        }
-        fs::create_dir_all(&hosts).expect("the target directory is writable");
-        let lock = File::create(hosts.join("install.lock")).expect("a file for the lock");
-        lock.lock().expect("the lock on installing hosts");
-        if directory.exists() {
-            return Ok(directory);
-        }
-
+        let name = format!("{}-{version}", self.name);
         let package = format!("{}@{version}", self.package);
-        announce(&format!("installing {package} (ca. {} MB), once", self.megabytes));
-        let staging = tempfile::tempdir_in(&hosts).expect("a directory to install into");
-        let npm = npm_install(staging.path(), &package)?;
-        assert!(
-            npm.status.success(),
-            "npm could not install {package}; set SPECUM_HOSTS=none to do without\n{}",
-            String::from_utf8_lossy(&npm.stderr),
-        );
-        self.check(staging.path(), &version);
-        fs::rename(staging.keep(), &directory).expect("a rename within one directory");
-        Ok(directory)
+        install(&name, &package, self.megabytes, |folder| self.check(folder, &version))
     }
 
     /// Panics unless the installed program runs and is the right one: npm calls
@@ -268,6 +245,55 @@ impl Host {
         let linked = modules.join(".bin").join(self.name);
         native.into_iter().find(|program| program.exists()).unwrap_or(linked)
     }
+}
+
+/// The directory of a package that the tests need, where they may install things; `None`
+/// elsewhere, and without npm.
+pub fn package(name: &str, version: &str, megabytes: u32) -> Option<PathBuf> {
+    let folder = format!("{}-{version}", name.replace(['@', '/'], "-"));
+    let is_there = || hosts().join(&folder).exists();
+    let may = matches!(wanted(), Wanted::Pinned | Wanted::Newest) || is_there();
+    may.then(|| install(&folder, &format!("{name}@{version}"), megabytes, |_| ()).ok())?
+}
+
+/// Where packages are installed.
+fn hosts() -> PathBuf {
+    built().parent().expect("a profile is in a folder").join("tmp/hosts")
+}
+
+/// Gives the directory of an installed package, after installing it if this is the first
+/// time.
+fn install(
+    name: &str,
+    package: &str,
+    megabytes: u32,
+    check: impl Fn(&Path),
+) -> Result<PathBuf, NoNpm> {
+    let hosts = hosts();
+    let directory = hosts.join(name);
+    // Without the lock, so that the usual case never waits. The directory
+    // appears by a rename: if it exists, it is complete.
+    if directory.exists() {
+        return Ok(directory);
+    }
+    fs::create_dir_all(&hosts).expect("the target directory is writable");
+    let lock = File::create(hosts.join("install.lock")).expect("a file for the lock");
+    lock.lock().expect("the lock on installing hosts");
+    if directory.exists() {
+        return Ok(directory);
+    }
+
+    announce(&format!("installing {package} (ca. {megabytes} MB), once"));
+    let staging = tempfile::tempdir_in(&hosts).expect("a directory to install into");
+    let npm = npm_install(staging.path(), package)?;
+    assert!(
+        npm.status.success(),
+        "npm could not install {package}; set SPECUM_HOSTS=none to do without\n{}",
+        String::from_utf8_lossy(&npm.stderr),
+    );
+    check(staging.path());
+    fs::rename(staging.keep(), &directory).expect("a rename within one directory");
+    Ok(directory)
 }
 
 struct NoNpm;

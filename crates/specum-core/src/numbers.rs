@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use specum_core::agent::Usage;
-use specum_core::summary::Spent;
+use crate::agent::Usage;
+use crate::summary::Spent;
 
 /// A length of time: `3.2 s`, `12 s`, `3 min 5 s`, `1 h 2 min`, `2 d 3 h`.
-pub(crate) fn duration(length: Duration) -> String {
+pub fn duration(length: Duration) -> String {
     let seconds = length.as_secs();
     let two = |big: u64, name: &str, small: u64, part: &str| match small {
         0 => format!("{big} {name}"),
@@ -22,12 +22,12 @@ pub(crate) fn duration(length: Duration) -> String {
 }
 
 /// The same, from the milliseconds of an event or a record.
-pub(crate) fn millis(millis: u64) -> String {
+pub fn millis(millis: u64) -> String {
     duration(Duration::from_millis(millis))
 }
 
 /// A clock that runs: `0:12`, `12:34`, `1:02:03`.
-pub(crate) fn clock(length: Duration) -> String {
+pub fn clock(length: Duration) -> String {
     let seconds = length.as_secs();
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match hours {
@@ -37,7 +37,7 @@ pub(crate) fn clock(length: Duration) -> String {
 }
 
 /// A number of tokens: `950`, `12.3k`, `1.2M`.
-pub(crate) fn tokens(tokens: u64) -> String {
+pub fn tokens(tokens: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "it is rounded to three digits anyway")]
     let exact = tokens as f64;
     match tokens {
@@ -49,32 +49,32 @@ pub(crate) fn tokens(tokens: u64) -> String {
 }
 
 /// A price.
-pub(crate) fn dollars(cost: f64) -> String {
+pub fn dollars(cost: f64) -> String {
     format!("${cost:.2}")
 }
 
 /// What was used, in as many words as there are: `12.3k tokens`, `$0.12`.
-pub(crate) fn used(usage: Option<&Usage>) -> Vec<String> {
+pub fn used(usage: Option<&Usage>) -> Vec<String> {
     let Some(usage) = usage else { return Vec::new() };
     let counted = (usage.tokens > 0).then(|| format!("{} tokens", tokens(usage.tokens)));
     counted.into_iter().chain(usage.cost.map(dollars)).collect()
 }
 
 /// The same of a summary; `~` stands before an estimate.
-pub(crate) fn spent(spent: Spent) -> Vec<String> {
+pub fn spent(spent: Spent) -> Vec<String> {
     let about = if spent.estimated { "~" } else { "" };
     let counted = spent.tokens.map(|count| format!("{about}{} tokens", tokens(count)));
     counted.into_iter().chain(spent.cost.map(|cost| format!("{about}{}", dollars(cost)))).collect()
 }
 
 /// How much was changed: `3 files +41 −2`.
-pub(crate) fn changes(files: u64, added: u64, removed: u64) -> String {
+pub fn changes(files: u64, added: u64, removed: u64) -> String {
     let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     format!("{files} +{added} −{removed}")
 }
 
 /// The beginning of a commit's id, as git shows it.
-pub(crate) fn commit(id: &str) -> String {
+pub fn commit(id: &str) -> String {
     id.chars().take(7).collect()
 }
 
