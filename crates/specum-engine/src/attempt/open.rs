@@ -13,7 +13,7 @@ use specum_core::plan::Unit;
 use specum_core::progress::{self, Section};
 use specum_core::prompt::SpecName;
 use specum_core::state::{Driver, State, TaskResult};
-use specum_core::tasks::TaskFile;
+use specum_core::tasks::{TaskFile, TaskKey};
 use specum_core::verify::Role;
 
 use super::review::{ReviewedPlan, review, take_back};
@@ -22,7 +22,7 @@ use super::{AttemptError, Workspace, pending};
 use crate::git::Status;
 use crate::ports::World;
 use crate::ralph_loop;
-use crate::store::Locked;
+use crate::store::{Locked, View};
 
 /// How long a look at the work tree counts as one of this moment.
 const THIS_MOMENT: Duration = Duration::from_millis(100);
@@ -257,9 +257,12 @@ impl Workspace {
         root: &Path,
         shown: Option<&(String, String)>,
     ) -> Result<Vec<u8>, AttemptError> {
+        // Its name may be another task's since it was opened.
+        let opened = &self.renamed(opened)?;
         let view = self.store.read()?;
         let file = view.file();
-        let task = file.tasks.iter().find(|task| task.name() == opened.key.id);
+        let name = self.name_in(&view, &opened.key)?;
+        let task = file.tasks.iter().find(|task| task.name() == name);
         let ledger = self.store.ledger()?;
         let (reasons, output) = match shown {
             Some((reason, output)) => (vec![reason.clone()], output.clone()),
@@ -298,6 +301,17 @@ impl Workspace {
             learnings: &learnings,
         }
         .render())
+    }
+
+    /// What a task on record is called in a plan that nobody may have looked at yet.
+    fn name_in(&self, view: &View, key: &TaskKey) -> Result<String, AttemptError> {
+        let file = view.file();
+        if view.state.as_ref().is_none_or(|state| state.has_reviewed(&file)) {
+            return Ok(key.id.clone());
+        }
+        let found = self.plan_record()?.review(&file, Some(""));
+        let renames = found.renames();
+        Ok(renames.get(key.id.as_str()).map_or(&key.id, |now| &now.id).clone())
     }
 
     /// The documents next to the plan, and the rules that count for these files.

@@ -47,3 +47,23 @@ fn a_task_that_is_no_text_is_worked_to_its_end() {
     let tasks = std::fs::read(stage.world.path(super::TASKS)).unwrap();
     assert_eq!(tasks, b"- [x] 1.1 Latin \xe9\n  - **Verify**: `test -f a.txt`\n");
 }
+
+#[test]
+fn an_agent_that_takes_over_reads_its_own_task_although_another_has_its_number_by_now() {
+    let stage = Stage::new("- [ ] 1.1 Paint the door\n- [ ] 1.2 Mow the lawn\n");
+    stage.world.specum(&["implement"]).exits(0);
+    stage.world.person(&["note", "1.1", "in blue"]);
+    let renumbers = format!(
+        "printf '%s\\n' '- [ ] 1.2 Paint the door' '- [ ] 1.1 Mow the lawn' > {}",
+        super::TASKS
+    );
+    let limited = claude::fails("rate_limit", 429, "slow down");
+    stage.once("claude", 1, format!("read\nsh {renumbers}\n{limited}"));
+    stage.agent("claude", format!("read\n{}", claude::complete(5, 0.1)));
+    assert!(stage.faster(30, &["--take-over"]).call.code.is_some());
+    let read = String::from_utf8(stage.left("claude", 2, "brief")).unwrap();
+    assert!(read.starts_with("- [ ] 1.2 Paint the door\n"), "{read}");
+    assert!(read.contains("- in blue\n"), "{read}");
+    let next = String::from_utf8(stage.left("claude", 3, "brief")).unwrap();
+    assert!(next.starts_with("- [ ] 1.1 Mow the lawn\n") && !next.contains("in blue"), "{next}");
+}
