@@ -38,6 +38,9 @@ struct Plan {
     paths: Vec<String>,
 }
 
+/// The largest file that is compared.
+const MAX_FILE: u64 = 64 << 20;
+
 /// Takes the newest commit of a task out again, and opens its box. Refused while
 /// somebody works in the tree, and where later work stands on top of it.
 pub fn undo(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<Undo, OpError> {
@@ -52,7 +55,7 @@ pub fn undo(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<U
     let file = tasks.file();
     let task = file.by_address(address).ok_or_else(|| AttemptError::NoTask(address.to_owned()))?;
     let plan = plan(&workspace, git, &file, task)?;
-    refuse_changed(git, &plan)?;
+    refuse_changed(&workspace, git, &plan)?;
     open_box(&workspace, task, &plan.commit, source)?;
     let commit = take_out(&workspace, git, task, &plan)?;
     Ok(Undo {
@@ -154,9 +157,13 @@ fn later_tasks(
     Ok(later)
 }
 
-fn refuse_changed(git: &dyn Repository, plan: &Plan) -> Result<(), OpError> {
-    let mut changed = git.changed()?;
-    changed.retain(|path| plan.paths.contains(path));
+fn refuse_changed(workspace: &Workspace, git: &dyn Repository, plan: &Plan) -> Result<(), OpError> {
+    let mut changed = Vec::new();
+    for path in git.changed()?.into_iter().filter(|path| plan.paths.contains(path)) {
+        if !is_taken_out(workspace, git, plan, &path)? {
+            changed.push(path);
+        }
+    }
     if !changed.is_empty() {
         return Err(OpError::NotFound(format!(
             "{} has changes that are not committed; commit or stash them first",
@@ -172,6 +179,20 @@ fn refuse_changed(git: &dyn Repository, plan: &Plan) -> Result<(), OpError> {
             taken.join(", ")
         ))),
     }
+}
+
+/// Whether a file is as it was before the work: an undo that was killed ahead of its commit
+/// has left it so.
+fn is_taken_out(
+    workspace: &Workspace,
+    git: &dyn Repository,
+    plan: &Plan,
+    path: &str,
+) -> Result<bool, OpError> {
+    let meant = git.file_at(&plan.tree, path)?;
+    let now = workspace.world().disk.read_if_there(&git.root().join(path), MAX_FILE);
+    // What cannot be read is somebody else's.
+    Ok(now.is_ok_and(|now| now == meant))
 }
 
 fn open_box(

@@ -144,3 +144,27 @@ fn each_task_of_a_finished_run_of_twelve_can_be_reverted_alone() {
         world.git(&["reset", "--quiet", "--hard", "HEAD^"]);
     }
 }
+
+#[test]
+fn an_undo_that_is_killed_at_any_step_is_completed_by_the_same_command() {
+    // Every step would take long, and the places that matter are several steps wide.
+    for step in (1..).step_by(5) {
+        let world = worked(PLAN);
+        let before = commits(&world);
+        world.write("mine.txt", "mine\n");
+        let point = step.to_string();
+        let (shown, code) =
+            world.at_a_terminal(&["undo", "1.1"], &[("SPECUM_DIE_AT", point.as_str())]);
+        if code == Some(0) {
+            assert!(step > 50, "only {step} steps: {shown}");
+            return;
+        }
+        let (shown, code) = world.person_gets(&["undo", "1.1"]);
+        // Of one that was killed behind its commit nothing is left to be taken out.
+        assert!(code == Some(0) || commits(&world) > before, "killed at step {step}: {shown}");
+        assert_eq!(commits(&world), before + 1, "killed at step {step}");
+        assert!(!world.path("1.1.txt").exists() && world.read(TASKS).starts_with("- [ ] 1.1 a\n"));
+        let left = world.git(&["status", "--porcelain"]);
+        assert_eq!(left, "?? mine.txt\n", "killed at step {step}");
+    }
+}
