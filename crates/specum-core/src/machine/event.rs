@@ -182,8 +182,9 @@ impl Raise {
 }
 
 impl Start {
-    /// Whether it lets a loop use more than was agreed before.
-    pub fn raises_a_cap(&self, state: &State) -> bool {
+    /// Whether it lets a loop do more than was agreed before: use more, or begin phases
+    /// that a person wants to approve.
+    pub fn asks_for_more(&self, state: &State) -> bool {
         fn is_higher<T: PartialOrd>(wanted: Option<T>, agreed: Option<T>) -> bool {
             wanted.zip(agreed).is_some_and(|(wanted, agreed)| wanted > agreed)
         }
@@ -192,6 +193,7 @@ impl Start {
             || is_higher(self.max_tokens, budget.max_tokens)
             || is_higher(self.max_cost, budget.max_cost)
             || is_higher(self.max_millis, budget.max_millis)
+            || (self.approve == Some(false) && state.approved.is_some())
     }
 }
 

@@ -113,7 +113,7 @@ fn refuse_to_lift_a_cap(
     let state = workspace.store.read_state().and_then(Result::ok);
     let lifts_a_cap = state.is_some_and(|state| {
         let is_spent = state.attempts_left() == 0;
-        is_spent || (start.raises_a_cap(&state) && person::is_an_agents_shell())
+        is_spent || (start.asks_for_more(&state) && person::is_an_agents_shell())
     });
     if lifts_a_cap { caller.require_person("implement").map(drop) } else { Ok(()) }
 }

@@ -223,7 +223,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
         let plan = ops::dry_run(&workspace, agents, commands, options.isolate)?;
         return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
     }
-    refuse_an_agent_that_raises_caps(&workspace, &options)?;
+    refuse_an_agent_that_asks_for_more(&workspace, &options)?;
     written::refuse_unwritable(args.report.as_deref())?;
     if args.detach {
         return detach::detach(&workspace);
@@ -522,15 +522,15 @@ fn refuse_isolation_without_commits(
     )))
 }
 
-/// A cap is a person's to raise: an agent that has used up its own could start a
-/// run with another.
-fn refuse_an_agent_that_raises_caps(
+/// A cap is a person's to raise, and an approval a person's to waive: an agent that has
+/// used up its own, or waits, could start a run with another.
+fn refuse_an_agent_that_asks_for_more(
     workspace: &Workspace,
     options: &Options,
 ) -> Result<(), OpError> {
     let state = workspace.store.read_state().and_then(Result::ok);
-    let raises = state.is_some_and(|state| options.start.raises_a_cap(&state));
-    match raises && person::is_an_agents_shell() {
+    let asks = state.is_some_and(|state| options.start.asks_for_more(&state));
+    match asks && person::is_an_agents_shell() {
         true => Ok(person::require(workspace.world(), "run", person::Door::Here).map(drop)?),
         false => Ok(()),
     }

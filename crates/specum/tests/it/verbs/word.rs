@@ -68,6 +68,22 @@ fn a_higher_cap_is_a_persons_to_set() {
 }
 
 #[test]
+fn an_approval_is_not_an_agents_to_waive() {
+    let world = World::planned("## One\n- [ ] 1.1 a\n\n## Two\n- [ ] 2.1 b\n");
+    let works = "cat > /dev/null; echo TASK_COMPLETE";
+    let run = ["run", "--agent-command", works, "--approve"];
+    assert_ne!(world.specum(&[&run[..], &["phase"]].concat()).code, Some(0));
+    assert_eq!(world.journal("passed").len(), 1, "the second phase waits");
+    let mut command = world.command();
+    command.args(run).arg("never").env("CLAUDECODE", "1");
+    let refused = call(command, b"");
+    assert!(refused.exits(1).stderr.contains("is a person's to say"), "{}", refused.stderr);
+    assert_eq!(world.journal("passed").len(), 1);
+    // Without a host around it, it is a person's script.
+    world.specum(&[&run[..], &["never"]].concat()).exits(0);
+}
+
+#[test]
 fn the_task_that_a_session_works_on_by_itself_is_not_to_be_ticked() {
     let world = World::planned(PLAN);
     world.specum(&["implement"]).exits(0);
