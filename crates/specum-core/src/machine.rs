@@ -353,6 +353,19 @@ impl Loop<'_> {
             self.state.standing = Standing::Running;
             self.add_fix_tasks();
         }
+        if !self.state.keep_going {
+            self.stop_at_blocked();
+        }
+    }
+
+    /// A loop that no longer goes on without them ends at its blocked tasks.
+    fn stop_at_blocked(&mut self) {
+        let blocked = self.file.open().filter(|task| is_blocked(&self.state, task));
+        let mut whys = blocked.filter_map(|task| self.state.result_of(task)?.error.clone());
+        if let (Some(why), Standing::Running) = (whys.next(), &self.state.standing) {
+            self.state.standing = Standing::Blocked(why);
+            self.effects.push(Effect::Signal(Signal::Blocked));
+        }
     }
 
     fn open(&mut self, tasks: &[&Task]) {

@@ -219,6 +219,7 @@ impl Workspace {
             locked.begin_segment()?;
         }
         locked.write_step(Entry::Started { tasks: file.tasks.len(), open, plan }, &step)?;
+        self.record_fixes(&locked, &step)?;
         let suite = self.suite_now(file.text());
         if is_new && !suite.is_empty() {
             locked.record(Entry::SuiteChanged { suite, during: None })?;

@@ -61,6 +61,19 @@ fn starting_again_does_not_lift_a_block_but_a_block_of_before_is_worked_around()
 }
 
 #[test]
+fn a_loop_that_is_no_longer_to_keep_going_is_blocked_by_what_is_blocked() {
+    let mut world = keeps_going("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.fail(0);
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
+    let stops = Start { keep_going: Some(false), ..Start::default() };
+    assert_eq!(world.happen(Event::Start(stops)), [Signal::Blocked]);
+    let why = "task 1.1 failed once (recovery mode is off): verify failed";
+    assert_eq!(world.due(), Due::Blocked(why.into()));
+    world.happen(Event::Skip { index: 0 });
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
+}
+
+#[test]
 fn a_group_goes_on_without_its_blocked_member_and_those_that_need_it() {
     let text = "- [ ] 1.1 [P] a\n  - **Files**: a.rs\n- [ ] 1.2 [P] b\n- [ ] 1.3 [P] c\n  - \
                 **Files**: a.rs\n- [ ] 1.4 [P] d\n- [ ] 1.5 [P] e\n";

@@ -288,3 +288,19 @@ fn a_variable_that_is_almost_one_of_ours_is_told() {
         "warning: SPECUM_MAX_COTS is no variable of specum; did you mean SPECUM_MAX_COST?\n";
     assert_eq!(call.stderr, expected);
 }
+
+#[test]
+fn a_fix_task_that_a_start_adds_is_on_record_before_anybody_works() {
+    let stage = Stage::new(wants("1.1", "a.txt"));
+    stage.agent("claude", format!("read\n{}", claude::complete(5, 0.1)));
+    stage.run(&["--max-task-iterations", "1"]).ends(6, "blocked");
+    assert!(stage.run(&["--keep-going", "--recovery-mode"]).call.code.is_some());
+    let journal = stage.world.read(crate::world::JOURNAL);
+    let events: Vec<Value> =
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let started = events.iter().rposition(|event| event["event"] == "started").unwrap();
+    let mut behind = events[started + 1..].iter().filter(|event| event["event"] != "done");
+    let next = behind.next().unwrap();
+    assert_eq!(next["event"], "plan-changed");
+    assert_eq!(next["edits"][0]["recorded"]["task"]["id"], "1.1.1");
+}
