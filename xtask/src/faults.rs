@@ -31,16 +31,16 @@ struct Fault {
     to: &'static str,
 }
 
-const FAULTS: [Fault; 13] = [
+const FAULTS: [Fault; 17] = [
     Fault {
         name: "git commits before the journal has the verdict",
         file: "crates/specum-engine/src/attempt/judge.rs",
-        from: "                locked.write_step_of(&opened.id, entry, &step)?;\n",
+        from: "                locked.write_step_of(&opened.id, self.entry(&judged, opened), step)?;\n",
         to: "                if let Ok(git) = &self.git {\n\
              let mut paths = judged.changed.clone();\n\
              paths.extend(self.spec_files_to_commit(&**git)?);\n\
              let _ = git.commit(&paths, &self.message(opened));\n}\n\
-             locked.write_step_of(&opened.id, entry, &step)?;\n",
+             locked.write_step_of(&opened.id, self.entry(&judged, opened), step)?;\n",
     },
     Fault {
         name: "the files are changed before the journal says so",
@@ -104,8 +104,8 @@ const FAULTS: [Fault; 13] = [
     Fault {
         name: "a task gets one attempt more than is allowed",
         file: "crates/specum-core/src/machine/fix_tasks.rs",
-        from: "            if result.attempts < cap {\n",
-        to: "            if result.attempts <= cap {\n",
+        from: "            if result.attempts < cap || ",
+        to: "            if result.attempts <= cap || ",
     },
     Fault {
         name: "attempts do not follow a task that is renumbered",
@@ -118,6 +118,34 @@ const FAULTS: [Fault; 13] = [
         file: "crates/specum-engine/src/runner/recover.rs",
         from: "    put_away_worktrees(workspace, git, &unsettled)?;\n",
         to: "    let _ = put_away_worktrees;\n",
+    },
+    Fault {
+        name: "a skip ticks the box",
+        file: "crates/specum-core/src/machine/person.rs",
+        from: "        self.state.skipped.push(task.name());\n",
+        to: "        self.state.skipped.push(task.name());\n\
+             self.effects.push(super::Effect::Edit(TaskEdit::Tick(task.key())));\n",
+    },
+    Fault {
+        name: "a note is lost with the run to which it was said",
+        file: "crates/specum-core/src/attempt/ledger/words.rs",
+        from: "            Entry::Cancelled | Entry::Completed { .. } => ",
+        to: "            Entry::Cancelled | Entry::Completed { .. } | Entry::RunStarted { .. } => ",
+    },
+    Fault {
+        name: "a retry counts as an attempt",
+        file: "crates/specum-core/src/machine/person.rs",
+        from: "            false => self.begin_anew(task),\n",
+        to: "            false => {\n\
+             let counted = &mut self.state.global_iteration;\n\
+             *counted = crate::state::one_more(*counted);\n\
+             self.begin_anew(task);\n}\n",
+    },
+    Fault {
+        name: "a break after a task is not made",
+        file: "crates/specum-core/src/machine/person.rs",
+        from: "        Some(PauseAfter::Task) => return Some(Hold::Pause),\n",
+        to: "        Some(PauseAfter::Task) => {}\n",
     },
 ];
 

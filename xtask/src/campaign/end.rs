@@ -145,6 +145,8 @@ pub struct End {
     pub rewritten: Option<Rewritten>,
     /// How many agents were started.
     pub agents: usize,
+    /// What they were given to read, as far as they have read it.
+    pub briefs: Vec<String>,
     pub worktrees: Vec<String>,
     /// Every reference.
     pub references: Vec<String>,
@@ -206,6 +208,7 @@ impl End {
             may_be_gone: may_be_gone(stage, story, struck, &before)?,
             rewritten: rewritten(stage, told)?,
             agents: names(&stage.base().join("stage")).iter().filter(|name| is_start(name)).count(),
+            briefs: briefs(stage),
             after,
             meant: fs::read(stage.seen_plan())?,
             plan: fs::read(stage.plan())?,
@@ -228,6 +231,14 @@ impl End {
         let ticked = ticked(&self.plan);
         self.asked.iter().filter(|asked| ticked.contains(&asked.id)).count()
     }
+}
+
+/// What agents have read.
+fn briefs(stage: &Stage) -> Vec<String> {
+    let dir = stage.base().join("stage");
+    let read = names(&dir).into_iter().filter(|name| name.ends_with(".brief"));
+    let texts = read.filter_map(|name| fs::read(dir.join(name)).ok());
+    texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
 
 /// Whether a file on the stage tells of the start of an agent.

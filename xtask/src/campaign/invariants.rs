@@ -18,7 +18,7 @@ pub struct Broken {
 type Question = fn(&End) -> Option<String>;
 
 /// All of them, by name.
-pub const ALL: [(&str, Question); 15] = [
+pub const ALL: [(&str, Question); 16] = [
     ("no-task-lost", no_task_lost),
     ("removals-agreed", removals_agreed),
     ("ticked-with-verdict", ticked_with_verdict),
@@ -31,10 +31,14 @@ pub const ALL: [(&str, Question); 15] = [
     ("noted-once", noted_once),
     ("user-files-untouched", user_files_untouched),
     ("agents-charged", agents_charged),
+    ("notes-reach", notes_reach),
     ("no-process-left", no_process_left),
     ("no-branch-left", no_branch_left),
     ("no-file-left", no_file_left),
 ];
+
+/// What a person of a story notes for agents.
+pub const NOTE: &str = "mind-the-gap";
 
 /// The first invariant that does not hold.
 pub fn broken(end: &End) -> Option<Broken> {
@@ -133,6 +137,29 @@ fn history_kept(end: &End) -> Option<String> {
 }
 
 /// Every agent that was started is charged, so that caps bind: also those that a
+/// What a person has noted for a task, or for all, stands in the brief of every attempt
+/// that was opened since, until the task has passed or the loop has ended.
+fn notes_reach(end: &End) -> Option<String> {
+    let mut noted: Vec<Option<String>> = Vec::new();
+    for record in &end.journal {
+        match record["event"].as_str() {
+            Some("noted") => noted.push(task_of(record)),
+            Some("passed") => noted.retain(|about| about.is_none() || *about != task_of(record)),
+            Some("completed" | "cancelled") => noted.clear(),
+            Some("opened") if noted.iter().any(|to| to.is_none() || *to == task_of(record)) => {
+                let id = record["id"].as_str().unwrap_or("no id");
+                let read = end.briefs.iter().find(|brief| brief.contains(id));
+                if read.is_some_and(|brief| !brief.contains(NOTE)) {
+                    let task = task_of(record).unwrap_or_default();
+                    return Some(format!("an attempt at {task} was not told what is noted for it"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// killed run has started, unless a person has cancelled the loop since.
 fn agents_charged(end: &End) -> Option<String> {
     let count = |event: &str| end.journal.iter().filter(|record| record["event"] == event).count();

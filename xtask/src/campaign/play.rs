@@ -12,7 +12,7 @@ use super::invariants::{self, Broken};
 use super::scripts;
 use super::stage::{Ended, Stage};
 use super::story::Story;
-use super::story::fault::{AtAgent, AtStart, Fault, Kind, Rewrite, Then};
+use super::story::fault::{AtAgent, AtStart, Fault, Kind, Rewrite, SKIP, Then};
 
 /// What became of a story.
 pub struct Played {
@@ -99,6 +99,9 @@ impl Play<'_> {
                 .or_else(|| self.went_over_edits(&ended));
             if broken.is_some() {
                 return Ok((start, broken));
+            }
+            if ended.code == Some(0) && self.wants_it_after_all()? {
+                continue;
             }
             if ended.code == Some(0) {
                 return Ok((start, None));
@@ -272,6 +275,25 @@ impl Play<'_> {
         self.told += &format!("\n== git reset {reset} {kept}\n");
         self.is_put_right = true;
         Ok(())
+    }
+
+    /// Lets a task be worked on that a person has skipped, once all else is done; whether
+    /// there is one.
+    fn wants_it_after_all(&mut self) -> io::Result<bool> {
+        let mut struck = self.story.faults.iter().zip(&self.struck);
+        let skipped = struck.find_map(|(fault, struck)| match fault {
+            Fault::Agent { task, how: AtAgent::Steers(SKIP), .. } if *struck => Some(task),
+            _ => None,
+        });
+        let Some(task) = skipped.filter(|task| {
+            let ticked = end::ticked(&fs::read(self.stage.plan()).unwrap_or_default());
+            !ticked.contains(*task)
+        }) else {
+            return Ok(false);
+        };
+        let said = self.stage.person(&["unskip", task])?;
+        self.told += &format!("\n== unskip {task}: {:?} {}\n", said.code, said.said);
+        Ok(said.code == Some(0))
     }
 
     /// Does what a person does who reads what specum has said.

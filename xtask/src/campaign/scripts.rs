@@ -141,6 +141,10 @@ fn agent(task: &Task, how: &AtAgent, git: &str) -> String {
             let verb = verb.replace("$TASK", &task.id);
             format!("sh by-hand {verb} > \"$FAKE_AGENT/by-hand\" 2>&1\n{works}")
         }
+        AtAgent::Steers(words) => {
+            let words = words.replace("$TASK", &task.id);
+            format!("sh at-terminal {words} > \"$FAKE_AGENT/steered\" 2>&1\n{works}")
+        }
         AtAgent::Slays | AtAgent::SlaysBeforeEdits => {
             format!("sh {}\nslay -9\nhang\n", task.doing_half())
         }

@@ -34,6 +34,7 @@ mod person;
 mod plan;
 mod run;
 mod session;
+mod steering;
 mod threads;
 mod truth;
 mod world;

@@ -179,6 +179,9 @@ impl Stage {
         by_hand += " specum \"$@\"\n";
         fs::write(bin.join("by-hand"), by_hand)?;
         fs::set_permissions(bin.join("by-hand"), Permissions::from_mode(0o755))?;
+        let at_terminal = "#!/bin/sh\nexec script -qec \"by-hand $*\" /dev/null < /dev/null\n";
+        fs::write(bin.join("at-terminal"), at_terminal)?;
+        fs::set_permissions(bin.join("at-terminal"), Permissions::from_mode(0o755))?;
         if let Some(how) = story.hook() {
             fs::write(self.base.join("stage/pre-commit"), scripts::hook(how))?;
         }

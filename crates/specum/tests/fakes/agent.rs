@@ -60,11 +60,12 @@ fn obey(word: &str, rest: &str, own: &Path) -> Result<Option<u8>, Box<dyn std::e
             io::stdin().read_to_end(&mut brief)?;
             fs::write(own.with_added_extension("brief"), brief)?;
         }
-        // Reads the brief, and plays the script `task.1.2` of the task in it, or
+        // Reads the brief, keeps it as well, and plays the script `task.1.2` of the task in it, or
         // `task.1.2.3` when it is started for that task for the third time.
         "play" => {
             let mut brief = Vec::new();
             io::stdin().read_to_end(&mut brief)?;
+            fs::write(own.with_added_extension("brief"), &brief)?;
             let stage = own.parent().ok_or("no stage")?;
             return perform(stage, &format!("task.{}", task_in(&brief).ok_or("no task")?), "");
         }

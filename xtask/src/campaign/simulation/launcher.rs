@@ -19,6 +19,7 @@ use specum_engine::ports::Launcher;
 use specum_engine::process::{Chunk, Handle, Run, StreamEnd};
 
 use super::agents::LastWords;
+use super::steering;
 use super::threads::{self, Order, Point};
 
 /// What a file holds whose task is done.
@@ -36,6 +37,8 @@ pub(crate) struct AgentAtWork {
     /// Where it works.
     pub(crate) root: PathBuf,
     pub(crate) is_claude: bool,
+    /// What a person has noted for it, by number.
+    pub(crate) notes: Vec<u32>,
     /// Whether somebody has ended it.
     pub(crate) is_doomed: bool,
 }
@@ -55,6 +58,7 @@ impl AgentAtWork {
             word,
             root: root.to_owned(),
             is_claude: true,
+            notes: steering::notes_in(brief),
             is_doomed: false,
         }
     }

@@ -45,8 +45,12 @@ struct Known {
     key: TaskKey,
     /// Its place in the plan when it was opened.
     place: usize,
+    /// The record that has opened it.
+    since: usize,
     is_beside: bool,
     is_launched: bool,
+    /// The record since which its work waits to be integrated.
+    ready: Option<usize>,
     /// The run that has launched its agent.
     run: Option<RunId>,
     has_verdict: bool,
@@ -83,6 +87,11 @@ impl Observer {
     pub(crate) fn undecided(&self) -> Vec<AttemptId> {
         let open = self.attempts.iter().filter(|(_, known)| !known.has_verdict);
         open.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The task of an attempt, and the record that has opened it.
+    pub(crate) fn begun(&self, id: &AttemptId) -> Option<(String, usize)> {
+        self.attempts.get(id).map(|known| (soul_of(&known.key), known.since))
     }
 
     /// The task of an attempt.
@@ -151,6 +160,7 @@ impl World {
         self.observer.is_half_done = record.changes.is_some();
         let before = self.observer.plan.clone();
         self.learn(record, &before)?;
+        self.truth.steer(record, self.observer.records);
         if let Some(changes) = &record.changes {
             for edit in &changes.tasks {
                 if let TaskEdit::InsertAfter { id, block, .. } = edit {
@@ -182,6 +192,8 @@ impl World {
             Entry::Ticked { task } => {
                 self.truth.tasks.by_person.insert(soul_of(task));
                 self.truth.tasks.rogue.remove(&soul_of(task));
+                // Nobody is asked any more what a dead agent has made of it.
+                self.truth.tasks.at_work.remove(&soul_of(task));
             }
             Entry::Accepted { task } => self.truth.tasks.accepted(&soul_of(task)),
             Entry::Opened { task, attempt, .. } => self.opened(record, task, *attempt, &file)?,
@@ -207,8 +219,9 @@ impl World {
             }
             // It waits in its worktree, and nobody is at work on it.
             Entry::Ready { .. } => {
+                let now = self.observer.records;
                 if let Some(known) = self.known(record) {
-                    known.is_launched = false;
+                    (known.is_launched, known.ready) = (false, Some(now));
                 }
             }
             Entry::Integrating { task, .. } => self.is_in_order(record, task, &file)?,
@@ -340,6 +353,7 @@ impl World {
         let Some(id) = record.id.clone() else {
             return Err(Halt::Broken(format!("the attempt at {} has no id", task.id)));
         };
+        self.may_begin(task, file)?;
         let tasks = &mut self.truth.tasks;
         tasks.reopened.remove(&soul);
         tasks.counted.remove(&soul);
@@ -348,8 +362,10 @@ impl World {
         let known = Known {
             key: task.clone(),
             place: place.unwrap_or(0),
+            since: self.observer.records,
             is_beside: false,
             is_launched: false,
+            ready: None,
             run: None,
             has_verdict: false,
             passed: false,
@@ -378,6 +394,9 @@ impl World {
         let earlier = self.observer.attempts.values().find(|known| {
             let (before, place) = places(known);
             let is_in_front = before < then && place.is_some() && place < now;
+            // One that a person has written in front of it later finds it on its way.
+            let is_late = mine.ready.is_some_and(|ready| known.since > ready);
+            let is_in_front = is_in_front && !is_late;
             known.is_beside && !known.has_verdict && known.run == record.run && is_in_front
         });
         promise!(
@@ -527,7 +546,7 @@ impl World {
 
     /// Every commit of specum's has its record, or its pass waits for it.
     pub(crate) fn commits_are_right(&self) -> Result<(), Halt> {
-        let made = self.repositories.count("\nSpec: demo\n");
+        let made = self.repositories.count("\nTask: ");
         let recorded = self.observer.commits;
         let waiting = self.observer.uncommitted.len();
         promise!(

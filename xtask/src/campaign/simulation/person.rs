@@ -21,9 +21,15 @@ impl World {
         let state = self.state();
         if self.fair {
             self.repositories.fail_next(None);
+            if let Some(phase) = state.as_ref().and_then(|state| state.waiting_for.clone()) {
+                return self.approves(&phase);
+            }
             if state.as_ref().is_some_and(|state| state.standing != Standing::Running) {
                 self.clears_the_tree()?;
                 return self.resumes();
+            }
+            if state.is_some() && self.wants_everything()? {
+                return Ok(());
             }
             if state.is_some()
                 && self.truth.tasks.known.keys().any(|soul| self.truth.tasks.is_asked(soul))
@@ -47,6 +53,8 @@ impl World {
                 .then(|| self.truth.iterations + 1 + u64::from(self.chance.below(10))),
             recovery_mode: Some(self.chance.below(2) == 0),
             max_tokens: self.chance.once_in(8).then(|| self.truth.tokens + 200),
+            keep_going: Some(self.chance.once_in(4)),
+            approve: self.chance.one_of(&[None, None, Some(true), Some(false)]),
             ..Start::default()
         };
         match self.chance.below(5) {
@@ -58,7 +66,7 @@ impl World {
     }
 
     pub(crate) fn person_acts(&mut self) -> Result<(), Halt> {
-        match self.chance.below(18) {
+        match self.chance.below(26) {
             0 => Ok(()),
             1..5 => self.person_edits(),
             5 => self.ticks_a_box("a person"),
@@ -86,6 +94,7 @@ impl World {
                 self.repositories.fail_next(Some(fault));
                 Ok(())
             }
+            17..25 => self.person_steers(),
             _ => self.terminal_is_closed(),
         }
     }
@@ -102,7 +111,7 @@ impl World {
     }
 
     /// Does what a verb does. What it refuses, it refuses in words.
-    fn verb<T>(
+    pub(crate) fn verb<T>(
         &mut self,
         what: &str,
         verb: impl FnOnce(&Caller<'_>, &World) -> Result<T, OpError>,

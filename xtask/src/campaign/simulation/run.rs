@@ -157,6 +157,7 @@ impl World {
         let point = thread.first();
         let Some(at) = self.follow_start(&thread, point)? else { return Ok(()) };
         self.observe()?;
+        self.brief_is_right(&at)?;
         let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
         self.story(format!("an agent works on {}: {act:?}", at.marker.task));
         let attempt = at.marker.id.clone();

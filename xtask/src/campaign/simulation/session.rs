@@ -212,6 +212,7 @@ impl World {
         let brief = answer["hookSpecificOutput"]["updatedInput"]["prompt"].as_str();
         let Some(brief) = brief.map(str::to_owned) else { return Ok(answer) };
         let at = AgentAtWork::with_brief(&brief, Path::new(ROOT));
+        self.brief_is_right(&at)?;
         let attempt = at.marker.id.clone();
         let Some(key) = attempt.as_ref().and_then(|id| self.observer.key_of(id)) else {
             return Err(Halt::Broken(format!("{:?} is about no attempt", at.marker)));

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use specum_core::state::{State, Status};
+use specum_core::state::{State, Status, TaskResult};
 use specum_core::summary::{AttemptResult, Standing, Summary};
 use specum_core::tasks::{Task, TaskFile};
 
@@ -12,6 +12,7 @@ use specum_engine::store::Store;
 
 use super::known::Tasks;
 use super::plan::soul;
+use super::steering::Steering;
 use super::world::{Halt, MINE, World, promise};
 
 /// How often the story is told, by the number of records.
@@ -34,6 +35,8 @@ pub(crate) struct Truth {
     pub(crate) fixes: BTreeSet<String>,
     /// How many tasks there have ever been.
     pub(crate) numbers: u32,
+    /// What a person has said to the work.
+    pub(crate) steering: Steering,
     /// Whether the plan was edited since somebody last compared it with the
     /// record, and how.
     pub(crate) edited: Edited,
@@ -272,8 +275,17 @@ impl World {
         let (spent, used) = (state.budget.tokens, self.truth.tokens);
         promise!(spent == used, "{spent} tokens are counted, {used} were used");
         promise!(state.task_index <= state.total_tasks.unwrap_or(0), "the index is out of bounds");
+        // The loop goes on without a task that is skipped or that a person has ticked, and,
+        // if a person wants that, without one that is blocked.
+        let is_left_out = |result: &TaskResult| {
+            let is_blocked = state.keep_going && result.blocked;
+            let is_done = file.tasks.iter().any(|task| task.done && task.name() == result.id);
+            is_blocked || is_done || state.skipped.contains(&result.id)
+        };
         let exhausted = state.task_results.iter().find(|(_, result)| {
-            result.status == Status::Failed && result.attempts >= state.max_task_iterations
+            result.status == Status::Failed
+                && result.attempts >= state.max_task_iterations
+                && !is_left_out(result)
         });
         let may_be = state.blocked().is_some() || state.parallel_group.is_some();
         promise!(
@@ -305,6 +317,7 @@ impl World {
         if self.truth.edited != Edited::NO {
             return Ok(());
         }
+        self.truth.skips_are_true(state, file)?;
         for result in state.task_results.values().filter(|r| r.status == Status::Failed) {
             let Some(task) = file.tasks.iter().find(|task| task.name() == result.id) else {
                 continue;

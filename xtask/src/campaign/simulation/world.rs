@@ -241,6 +241,7 @@ impl World {
         self.story("the machine dies".into());
         // What was recorded until then was recorded while somebody held the loop.
         self.observe()?;
+        self.truth.steering.by_hand = false;
         // What an agent did last may be known to nobody.
         for attempt in self.observer.undecided() {
             self.acts.entry(attempt).or_default().push(super::agents::Act::Death);

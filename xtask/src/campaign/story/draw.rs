@@ -2,7 +2,9 @@
 
 use fastrand::Rng;
 
-use super::fault::{AtAgent, AtCommit, AtGit, AtStart, Boxes, Edit, Fault, Kind, Rewrite, Then};
+use super::fault::{
+    AtAgent, AtCommit, AtGit, AtStart, Boxes, Edit, Fault, Kind, Rewrite, SKIP, Then,
+};
 use super::plan::{Check, Marker, Task};
 
 /// What may become read-only.
@@ -17,6 +19,17 @@ const VERBS: [&str; 7] = [
     "implement",
     "doctor --repair",
     "finish $TASK",
+];
+
+/// What a person says to the work at a terminal, while an agent works.
+const WORDS: [&str; 7] = [
+    "note $TASK mind-the-gap",
+    "note --all mind-the-gap",
+    "retry $TASK",
+    SKIP,
+    "pause --after task",
+    "pause --after phase",
+    "undo $TASK",
 ];
 
 /// Draws faults for a plan.
@@ -78,6 +91,10 @@ impl Lot<'_> {
             Kind::TwoOwners => {
                 let verb = self.one_of(&VERBS);
                 self.agent(AtAgent::Verb(verb), Task::needs_agent)
+            }
+            Kind::PersonSteers => {
+                let words = self.one_of(&WORDS);
+                self.agent(AtAgent::Steers(words), Task::needs_agent)
             }
             // Where nothing can be run, nobody can tell.
             Kind::FalseClaim => self.agent(AtAgent::FalseClaim, |task| {

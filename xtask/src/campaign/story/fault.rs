@@ -22,6 +22,7 @@ pub enum Kind {
     AgentTicks,
     AgentEdits,
     PersonReturns,
+    PersonSteers,
     CommitHook,
     AgentRewrites,
     AgentCleans,
@@ -31,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 24] = [
         Kind::KillSpecum,
         Kind::KillAgent,
         Kind::FullDisk,
@@ -49,6 +50,7 @@ impl Kind {
         Kind::AgentTicks,
         Kind::AgentEdits,
         Kind::PersonReturns,
+        Kind::PersonSteers,
         Kind::CommitHook,
         Kind::AgentRewrites,
         Kind::AgentCleans,
@@ -76,6 +78,7 @@ impl Kind {
             Kind::AgentTicks => "agent-ticks",
             Kind::AgentEdits => "agent-edits",
             Kind::PersonReturns => "person-returns",
+            Kind::PersonSteers => "person-steers",
             Kind::CommitHook => "commit-hook",
             Kind::AgentRewrites => "agent-rewrites",
             Kind::AgentCleans => "agent-cleans",
@@ -85,6 +88,9 @@ impl Kind {
         }
     }
 }
+
+/// What a person says who wants a task passed over.
+pub const SKIP: &str = "skip $TASK";
 
 /// Something that goes wrong, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,6 +180,8 @@ pub enum AtAgent {
     ReadOnly(&'static str),
     /// A person uses specum meanwhile.
     Verb(&'static str),
+    /// A person says something to the work meanwhile, at a terminal of their own.
+    Steers(&'static str),
     /// Kills specum, and goes on without.
     Slays,
     /// Sends specum this signal.
@@ -300,6 +308,7 @@ impl Fault {
                 AtAgent::Edit(_) => Kind::PersonEdits,
                 AtAgent::ReadOnly(_) => Kind::ReadOnly,
                 AtAgent::Verb(_) => Kind::TwoOwners,
+                AtAgent::Steers(_) => Kind::PersonSteers,
                 AtAgent::Slays => Kind::KillSpecum,
                 AtAgent::Signals(_) => Kind::Interrupt,
                 AtAgent::TearsJournal => Kind::TornJournal,

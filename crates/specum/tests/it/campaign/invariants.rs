@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use xtask::campaign::end::{Asked, Commit, End, Rewritten};
-use xtask::campaign::invariants::broken;
+use xtask::campaign::invariants::{NOTE, broken};
 use xtask::campaign::stage::SHARED_BEGINNING;
 use xtask::campaign::story::plan::SHARED;
 
@@ -152,6 +152,25 @@ fn an_agent_that_was_started_is_charged_unless_the_loop_is_cancelled() {
     end.agents = 1;
     end.journal.push(json!({"event": "cancelled"}));
     assert_eq!(broken(&end), None);
+}
+
+#[test]
+fn a_note_reaches_every_attempt_that_is_opened_behind_it() {
+    let noted = |end: &mut End, task: serde_json::Value| {
+        end.journal.insert(0, json!({"event": "noted", "task": task, "text": NOTE}));
+        end.journal.insert(1, json!({"event": "opened", "task": {"id": "1.1"}, "id": "a1"}));
+        end.briefs.push("read this <!-- a1 -->".into());
+    };
+    for about in [json!({"id": "1.1"}), serde_json::Value::Null] {
+        breaks("notes-reach", |end| noted(end, about.clone()));
+        let mut end = whole();
+        noted(&mut end, about);
+        end.briefs[0].insert_str(0, NOTE);
+        assert_eq!(broken(&end), None);
+    }
+    let mut end = whole();
+    noted(&mut end, json!({"id": "1.2"}));
+    assert_eq!(broken(&end), None, "it was about another task");
 }
 
 #[test]
