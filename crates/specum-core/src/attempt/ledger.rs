@@ -187,6 +187,8 @@ struct Progress {
     reported: Option<String>,
     ready: Option<ReadyWork>,
     has_kept: bool,
+    /// Whether a person has given its task all its attempts again since it was opened.
+    is_once_more: bool,
     /// Whether an agent was started for it in the worktree of an isolated run.
     is_isolated: bool,
 }
@@ -261,6 +263,11 @@ impl Ledger {
     /// Whether an attempt has passed or failed, or waits for a person.
     pub fn has_verdict(&self, id: &AttemptId) -> bool {
         self.attempts.get(id).is_some_and(|progress| progress.has_verdict)
+    }
+
+    /// Whether a person has given its task all its attempts again since it was opened.
+    pub fn is_once_more(&self, id: &AttemptId) -> bool {
+        self.attempts.get(id).is_some_and(|progress| progress.is_once_more)
     }
 
     /// Whether something of an attempt was kept under a reference.

@@ -232,7 +232,12 @@ impl Workspace {
             locked.record_of(&opened.id, self.entry(&judged, opened))?;
             return Ok(CommitOutcome { id, failure: Some(judged) });
         };
-        let (attempt, reason) = (opened.number, back.failure.message);
+        // What failed before a person wanted it once more counts no more.
+        let attempt = match self.store.ledger()?.is_once_more(&opened.id) {
+            true => 1,
+            false => opened.number,
+        };
+        let reason = back.failure.message;
         let step = machine::step(state, &file, Event::TakeBack { index, attempt, reason });
         judged.learn_from(&step);
         let mut changes = locked.changes(&step)?;

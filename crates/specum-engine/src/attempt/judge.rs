@@ -274,7 +274,7 @@ impl Workspace {
 
     /// Puts the fix tasks that a step has inserted on record at once: an agent that is
     /// still at work may edit them.
-    pub(super) fn record_fixes(
+    pub(crate) fn record_fixes(
         &self,
         locked: &Locked<'_>,
         step: &Step,

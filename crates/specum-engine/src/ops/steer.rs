@@ -77,6 +77,7 @@ pub enum About<'a> {
 
 /// A loop that a person says something to, and the task that it is about.
 struct Said<'w> {
+    workspace: &'w Workspace,
     locked: Locked<'w>,
     view: View,
     source: Source,
@@ -88,7 +89,7 @@ impl<'w> Said<'w> {
         if view.state.is_none() {
             return Err(AttemptError::NoLoop(workspace.spec.name.clone()).into());
         }
-        Ok(Said { locked, view, source })
+        Ok(Said { workspace, locked, view, source })
     }
 
     fn state(&self) -> &State {
@@ -101,7 +102,9 @@ impl<'w> Said<'w> {
 
     fn write(&self, entry: Entry, event: Event) -> Result<(), OpError> {
         self.locked.speaks_for(self.source);
-        Ok(self.locked.write_step(entry, &machine::step(self.state(), &self.file(), event))?)
+        let step = machine::step(self.state(), &self.file(), event);
+        self.locked.write_step(entry, &step)?;
+        Ok(self.workspace.record_fixes(&self.locked, &step)?)
     }
 
     fn record(&self, entry: Entry) -> Result<(), OpError> {

@@ -107,6 +107,11 @@ impl Ledger {
             Entry::Retried { task } | Entry::Skipped { task } => {
                 self.has_gone_on = true;
                 let open = self.newest.get(&task.id).filter(|id| self.is_open(id)).cloned();
+                if let (Entry::Retried { .. }, Some(id)) = (&record.entry, &open)
+                    && let Some(progress) = self.attempts.get_mut(id)
+                {
+                    progress.is_once_more = true;
+                }
                 self.unwanted.extend(open);
             }
             Entry::Resumed
@@ -178,6 +183,7 @@ impl Ledger {
             reported: None,
             ready: None,
             has_kept: false,
+            is_once_more: false,
             is_isolated: false,
         };
         self.attempts.insert(id, progress);

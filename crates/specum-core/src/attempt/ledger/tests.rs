@@ -523,3 +523,14 @@ fn an_attempt_is_unwanted_from_a_retry_or_a_skip_to_its_end() {
         }
     }
 }
+
+#[test]
+fn an_attempt_is_once_more_from_a_retry_on() {
+    let begun = [opened(1), failed(1, &[]), opened(2)];
+    assert!(!ledger(&begun).is_once_more(&id("a2")));
+    let story = [&begun[..], &[json!({"event": "retried"}), of(2, "passed", &json!({}))]].concat();
+    assert!(ledger(&story).is_once_more(&id("a2")));
+    assert!(!ledger(&story).is_once_more(&id("a1")), "that one was over");
+    let skipped = [&begun[..], &[json!({"event": "skipped"})]].concat();
+    assert!(!ledger(&skipped).is_once_more(&id("a2")));
+}
