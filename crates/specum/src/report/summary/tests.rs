@@ -153,17 +153,17 @@ fn a_narrow_page_leaves_out_what_matters_least() {
         seconds
 
     attempts    5, 2 commits
-    time        1 h 4 min (agents worked
-                8 min 59 s)
+    time        1 h 4 min (agents worked 8
+                min 59 s)
     used        ~1.3M tokens, ~$4.81 (in
                 part an estimate)
     waited      once, 1 h in all; claude:
                 5-hour limit reached
     agent       claude → codex: 5-hour
                 limit reached
-    outside     1.3 also changed
-                README.md, Cargo.toml, not
-                in its Files
+    outside     1.3 also changed README.md,
+                Cargo.toml, not in its
+                Files
     unverified  1.3: no Verify command, so
                 nobody checked
     ");
