@@ -106,10 +106,17 @@ impl Replacement {
         Unsynced { file: self.temp.as_file(), path: &self.path }
     }
 
+    /// Exchanges its name with the file's. A folder would go along as willingly, so it is
+    /// left to the rename, which refuses it.
+    fn exchanges(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_file())
+            && os::exchange(self.temp.path(), &self.path)
+    }
+
     /// Puts it in place of the file.
     fn put_in_place(self, durability: Durability) -> Result<(), FileError> {
         failpoint::reached("before rename");
-        if durability == Durability::Passing && os::exchange(self.temp.path(), &self.path) {
+        if durability == Durability::Passing && self.exchanges() {
             // What is called like the temporary file is the old content now, and goes
             // with it.
             return Ok(());
