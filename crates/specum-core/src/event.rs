@@ -31,6 +31,11 @@ impl RunId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The process that runs, if the id tells.
+    pub fn process(&self) -> Option<u32> {
+        u32::from_str_radix(self.0.split('-').nth(1)?, 16).ok()
+    }
 }
 
 impl fmt::Display for RunId {

@@ -21,6 +21,7 @@
 //!   [`summary`] is what a person wants to know of a journal;
 //! - [`report`] is everything that became of a loop, for whoever comes back to it, with
 //!   [`timeline`], [`look`], [`patch`] and [`secrets`];
+//! - [`picture`] is a spec at this moment, for whoever shows one that somebody else works;
 //! - [`authoring`] moves the planning of a spec one event forward;
 //! - [`notice`] is what a person hears who is not looking;
 //! - [`check`] is the lint of a task file, [`spec`] reads and judges the documents
@@ -49,6 +50,7 @@ pub mod notice;
 pub mod numbers;
 pub mod owner;
 pub mod patch;
+pub mod picture;
 pub mod plan;
 pub mod plan_record;
 pub mod progress;

@@ -3,6 +3,7 @@
 //! Each rule has a weight and says what it has seen; the heaviest decides where a task
 //! stands. A rule orders what is there and changes no verdict.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::patch::FilePatch;
@@ -38,7 +39,7 @@ pub enum Sign {
 }
 
 /// A piece of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Piece {
     /// Words of ours.

@@ -6,9 +6,10 @@
 //! bounds, holds no control characters and no keys. Moments are milliseconds since 1970.
 
 mod gather;
-mod story;
+pub(crate) mod story;
 mod veil;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::look::{LookAt, Piece};
@@ -168,7 +169,7 @@ pub struct Task {
 }
 
 /// How a task stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskStands {
     /// Its box is ticked.
@@ -286,7 +287,7 @@ pub struct Commit {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Told {
     /// When.
@@ -300,7 +301,7 @@ pub struct Told {
 }
 
 /// Whether something that happened is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     /// It is.

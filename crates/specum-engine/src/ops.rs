@@ -22,6 +22,7 @@ mod index;
 mod list;
 mod log;
 mod next;
+mod picture;
 mod report;
 mod start;
 mod status;
@@ -53,6 +54,7 @@ pub use self::index::{Index, IndexCommand, index};
 pub use self::list::{SpecList, SpecRow, Switch, activate, list, switch, task_names};
 pub use self::log::{AgentLog, Log, log, summary};
 pub use self::next::{DueTask, DueWork, Wait, completion, next, open};
+pub use self::picture::{picture, picture_of};
 pub use self::report::{
     ReportRequest, WrittenReport, report, report_of, write_private_report, write_report,
 };

@@ -90,7 +90,7 @@ impl Report {
             timeline,
             phases: phases.iter().map(|phase| veil.line(phase)).collect(),
             tasks,
-            story: story::tell(input.records, veil),
+            story: story::tell_all(input.records, veil),
             learned: veil.text(learned.trim()),
             requirements: input.requirements.iter().map(requirement).collect(),
         }

@@ -9,15 +9,22 @@ use crate::timeline::millis_of;
 /// Nobody reads more; `specum log` has all.
 const MOST: usize = 5_000;
 
-/// Everything that is worth a line, in its order: the last lines of a very long story.
-pub(super) fn tell(records: &[Record], veil: &Veil) -> Vec<Told> {
-    let mut newest_first = records.iter().rev().filter_map(|record| line(record, veil));
-    let mut told: Vec<Told> = newest_first.by_ref().take(MOST).collect();
-    if newest_first.next().is_some() {
+/// Everything that is worth a line, in its order: the last lines of a very long story, and
+/// that something is left out.
+pub(super) fn tell_all(records: &[Record], veil: &Veil) -> Vec<Told> {
+    let mut told = tell(records, MOST + 1, veil);
+    if told.len() > MOST {
         let what = vec![Piece::Text("what came before is left out here".to_owned())];
         let why = "`specum log` has it".to_owned();
-        told.push(Told { at: None, tone: Tone::Plain, what, why });
+        told[0] = Told { at: None, tone: Tone::Plain, what, why };
     }
+    told
+}
+
+/// The last lines of it, in their order.
+pub(crate) fn tell(records: &[Record], most: usize, veil: &Veil) -> Vec<Told> {
+    let newest_first = records.iter().rev().filter_map(|record| line(record, veil));
+    let mut told: Vec<Told> = newest_first.take(most).collect();
     told.reverse();
     told
 }

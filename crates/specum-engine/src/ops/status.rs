@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::machine;
 use specum_core::owner::{Asker, Holder};
+use specum_core::picture::Picture;
 use specum_core::plan::{self, Scope};
 use specum_core::state::{Driver, Standing, State};
 use specum_core::summary::{Attempt, AttemptResult, Summary};
 use specum_core::tasks::{Task, TaskFile};
 
+use super::picture::{Known, picture_from};
 use super::tasks::{self, StatusTask};
 use super::{Caller, OpError};
 use crate::owner;
@@ -77,6 +79,8 @@ pub struct Status {
     pub last_run: Option<String>,
     /// Every task of the plan.
     pub tasks: Vec<StatusTask>,
+    /// The same as a person asks for it, as every view shows it.
+    pub picture: Picture,
 }
 
 /// What sends a session back to work when it stops.
@@ -115,6 +119,8 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
     let holder = owner::holder(&store, state, Asker::Person);
     let tasks = tasks::tasks(&spec, &file, &records, &summary, state, holder != Holder::Nobody);
     let worked = worked(&summary);
+    let known = Known { state, file: &file, records: &records, summary: &summary, trouble: None };
+    let picture = picture_from(&spec, &store, known);
     let (paused, paused_for) = match state.map(|state| &state.standing) {
         Some(Standing::Paused(why)) => (true, why.clone()),
         _ => (false, None),
@@ -162,6 +168,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         estimated: summary.spent.estimated,
         last_run: summary.last_run,
         tasks,
+        picture,
     })
 }
 

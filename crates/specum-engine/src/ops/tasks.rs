@@ -1,15 +1,15 @@
 //! How each task of a plan stands.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::agent::{NAMES, Spoken, Transcript};
-use specum_core::journal::{Entry, Record};
-use specum_core::moment::Moment;
+use specum_core::journal::Record;
+use specum_core::picture::{Stage, UnderWay, under_way};
 use specum_core::state::State;
-use specum_core::summary::{self, Attempt, AttemptResult, Summary, TaskSummary};
+use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
 use specum_core::tasks::{Task, TaskFile};
 
 use crate::logs;
@@ -97,7 +97,7 @@ pub(super) fn tasks(
         let known = of_task.get(id.as_str());
         let last = known.and_then(|known| known.attempts.last());
         let begun = under_way.get(id.as_str()).filter(|_| !done);
-        let work = begun.zip(last).map(|(begun, last)| begun.work(spec, last));
+        let work = begun.zip(last).map(|(begun, last)| work(begun, spec, last));
         // One that nobody works on any more says nothing; the one before it does.
         let judged = known.and_then(|known| known.attempts.iter().rev().find(is_judged));
         let is_skipped = state.is_some_and(|state| state.is_skipped(task));
@@ -136,106 +136,46 @@ fn is_judged(attempt: &&Attempt) -> bool {
     attempt.result != AttemptResult::Open
 }
 
-/// An attempt that was begun and has no verdict.
-#[derive(Debug, Clone)]
-struct Begun {
-    since: Moment,
-    agent: Option<String>,
-    log: Option<PathBuf>,
-    stage: Stage,
+/// The work on an attempt that is under way.
+fn work(begun: &UnderWay, spec: &Spec, attempt: &Attempt) -> Work {
+    let doing = match (begun.stage, &begun.command) {
+        (Stage::Starting, _) => "starting".to_owned(),
+        (Stage::Working, _) => said(begun, spec).unwrap_or_else(|| "working".to_owned()),
+        (Stage::Checking, Some(command)) => format!("checking: {command}"),
+        (Stage::Checking, None) => "checking".to_owned(),
+        (Stage::Ended, _) => "has ended, waits for the others of its group".to_owned(),
+        (Stage::Ready, _) => "has passed, waits to be put on top of the others".to_owned(),
+    };
+    Work {
+        place: attempt.place,
+        since: begun.since.as_str().to_owned(),
+        agent: begun.agent.clone(),
+        doing,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Stage {
-    Opened,
-    Working,
-    Checking(Option<String>),
-    Reported,
-    Ready,
-}
-
-/// The attempts that were begun in this loop and have no verdict, by the task's id.
-fn under_way(records: &[Record]) -> HashMap<&str, Begun> {
-    let mut begun: HashMap<&str, Begun> = HashMap::new();
-    for record in summary::last_loop(records) {
-        let entry = &record.entry;
-        let Some(task) = entry.task() else { continue };
-        let id = task.id.as_str();
-        let mut reach = |stage| {
-            if let Some(begun) = begun.get_mut(id) {
-                begun.stage = stage;
+/// What the agent said or did last, from the end of its log.
+fn said(begun: &UnderWay, spec: &Spec) -> Option<String> {
+    let path: &Path =
+        begun.log.as_deref().map(Path::new).filter(|path| logs::is_log(spec, path))?;
+    let file = spec.world.disk.open_own(path).ok()?;
+    let (mut replay, _) = Replay::of_end(file, LAST_WORDS).ok()?;
+    let mut transcript = Transcript::of(begun.agent.as_deref());
+    let has_stream = begun.agent.as_deref().is_some_and(|name| NAMES.contains(&name));
+    let mut last = None;
+    let mut take = |pieces: Vec<Spoken>| {
+        for piece in pieces {
+            // What such an agent says stands in its stream.
+            let is_said = !(has_stream && matches!(piece, Spoken::Printed(_)));
+            if let Spoken::Words(text) | Spoken::Call(text) | Spoken::Printed(text) = piece
+                && is_said
+            {
+                let line = text.lines().rev().find(|line| !line.trim().is_empty());
+                last = line.map(|line| line.trim().to_owned()).or(last.take());
             }
-        };
-        match entry {
-            Entry::Opened { .. } => {
-                let since = record.at.clone();
-                let new = Begun { since, agent: None, log: None, stage: Stage::Opened };
-                begun.insert(id, new);
-            }
-            Entry::Launched { agent, log, .. } => {
-                if let Some(begun) = begun.get_mut(id) {
-                    begun.agent = Some(agent.clone());
-                    begun.log = log.as_ref().map(PathBuf::from);
-                    begun.stage = Stage::Working;
-                }
-            }
-            Entry::Delegated { .. } | Entry::SentBack { .. } => reach(Stage::Working),
-            Entry::Reported { .. } => reach(Stage::Reported),
-            Entry::Checking { command, .. } => reach(Stage::Checking(command.clone())),
-            Entry::Ready { .. } => reach(Stage::Ready),
-            Entry::Passed { .. }
-            | Entry::Failed { .. }
-            | Entry::SetAside { .. }
-            | Entry::Waits { .. }
-            | Entry::Cleared { .. } => {
-                begun.remove(id);
-            }
-            _ => {}
         }
-    }
-    begun
-}
-
-impl Begun {
-    fn work(&self, spec: &Spec, attempt: &Attempt) -> Work {
-        let doing = match &self.stage {
-            Stage::Opened => "starting".to_owned(),
-            Stage::Working => self.said(spec).unwrap_or_else(|| "working".to_owned()),
-            Stage::Checking(Some(command)) => format!("checking: {command}"),
-            Stage::Checking(None) => "checking".to_owned(),
-            Stage::Reported => "has ended, waits for the others of its group".to_owned(),
-            Stage::Ready => "has passed, waits to be put on top of the others".to_owned(),
-        };
-        Work {
-            place: attempt.place,
-            since: self.since.as_str().to_owned(),
-            agent: self.agent.clone(),
-            doing,
-        }
-    }
-
-    /// What the agent said or did last, from the end of its log.
-    fn said(&self, spec: &Spec) -> Option<String> {
-        let path: &Path = self.log.as_deref().filter(|path| logs::is_log(spec, path))?;
-        let file = spec.world.disk.open_own(path).ok()?;
-        let (mut replay, _) = Replay::of_end(file, LAST_WORDS).ok()?;
-        let mut transcript = Transcript::of(self.agent.as_deref());
-        let has_stream = self.agent.as_deref().is_some_and(|name| NAMES.contains(&name));
-        let mut last = None;
-        let mut take = |pieces: Vec<Spoken>| {
-            for piece in pieces {
-                // What such an agent says stands in its stream.
-                let is_said = !(has_stream && matches!(piece, Spoken::Printed(_)));
-                if let Spoken::Words(text) | Spoken::Call(text) | Spoken::Printed(text) = piece
-                    && is_said
-                {
-                    let line = text.lines().rev().find(|line| !line.trim().is_empty());
-                    last = line.map(|line| line.trim().to_owned()).or(last.take());
-                }
-            }
-        };
-        replay.read_on(|line| take(transcript.line(line))).ok()?;
-        take(transcript.end());
-        last
-    }
+    };
+    replay.read_on(|line| take(transcript.line(line))).ok()?;
+    take(transcript.end());
+    last
 }

@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, json_schema};
 use super::plugin::{PluginChange, PluginPath};
 use super::{Answered, FailureJson, print_json};
 use crate::exit::Exit;
+use specum_core::picture::Picture;
 use specum_engine::ops;
 
 /// Print the JSON schema of what a command prints with --json
@@ -14,7 +15,7 @@ use specum_engine::ops;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The command; `dry-run` for `specum run --dry-run`, `plugin-path` for `specum
-    /// plugin path`
+    /// plugin path`, `picture` for the part of `status` that views show
     #[arg(value_parser = PossibleValuesParser::new(ANSWERS.map(|(name, _)| name)))]
     command: String,
 }
@@ -23,10 +24,11 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 30] = [
+const ANSWERS: [(&str, MakeSchema); 31] = [
     ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
+    ("picture", of::<Picture>),
     ("log", line),
     ("diff", of::<ops::Diff>),
     ("report", of::<ops::WrittenReport>),

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use specum_core::agent::{Sign, Usage};
+use specum_core::picture;
 use specum_core::tasks::TaskKey;
 
 use super::layout::{Layout, Part, Tone, columns, fit};
@@ -219,12 +220,11 @@ impl View {
 
     /// How long the open tasks will take if they take as long as those before.
     fn estimate(&self, now: Duration) -> Option<Duration> {
-        let open = u32::try_from(self.total.saturating_sub(self.done)).ok()?;
-        let passed = u32::try_from(self.passed).ok()?;
         let waits = self.waiting.as_ref().map_or(Duration::ZERO, |w| now.saturating_sub(w.since));
         let worked = now.saturating_sub(self.began).saturating_sub(self.waited + waits);
-        let whole = worked.checked_div(passed)?.checked_mul(open)?;
-        (whole.as_secs() > 0).then_some(whole)
+        let worked = u64::try_from(worked.as_millis()).ok()?;
+        let open = self.total.saturating_sub(self.done);
+        picture::estimate(worked, self.passed, open).map(Duration::from_millis)
     }
 
     fn find(&mut self, task: &TaskKey) -> Option<&mut Running> {
