@@ -57,6 +57,9 @@ impl BriefMarker {
     }
 }
 
+/// Said of a check that passes before the work.
+const GREEN_ALREADY: &str = "It passed before you began, so that it passes proves nothing: see to \
+                             it yourself that what the task asks for is there.\n";
 const OPEN: &str = "<!-- specum-attempt ";
 const CLOSE: &str = " -->";
 
@@ -92,6 +95,8 @@ pub struct Brief<'a> {
     pub id: &'a AttemptId,
     /// What specum runs to check it, in this order.
     pub check: &'a [Command],
+    /// Whether that has passed before the work.
+    pub is_green: bool,
     /// Who works.
     pub role: Role,
     /// Who else works at the same time, and where.
@@ -177,6 +182,9 @@ impl Brief<'_> {
             let shown = command.to_string().replace('\n', "\n  ");
             text.push_str(&format!("- {or}{shown}\n"));
         }
+        if self.is_green {
+            text.push_str(GREEN_ALREADY);
+        }
         text
     }
 
@@ -259,6 +267,7 @@ mod tests {
             attempt: 2,
             id: &ID,
             check: &[],
+            is_green: false,
             role: Role::Executor,
             place: WorkPlace::Alone,
             surroundings: &ALONE,

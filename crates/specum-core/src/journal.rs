@@ -22,6 +22,7 @@ use crate::event::{Outcome, RunId};
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlannedTask};
 use crate::progress::Note;
+use crate::spec::red::FirstResult;
 use crate::state::{self, PauseAfter, State};
 use crate::suite::Suite;
 use crate::tasks::{TaskEdit, TaskKey};
@@ -356,6 +357,22 @@ pub enum Entry {
         /// The tasks.
         tasks: Vec<TaskKey>,
     },
+    /// The check of a task was run before the work.
+    Red {
+        /// The task.
+        task: TaskKey,
+        /// What is checked, as a digest of its words: another check is another matter.
+        check: String,
+        /// What it did.
+        result: FirstResult,
+        /// How long it took.
+        #[serde(default)]
+        millis: u64,
+        /// What it has left uncommitted in the user's tree, with a digest of each file:
+        /// not the attempt's work unless it changes further.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        left: BTreeMap<String, String>,
+    },
     /// A check begins.
     Checking {
         /// The task.
@@ -606,6 +623,7 @@ macro_rules! task_of {
             | Entry::Waits { task, .. }
             | Entry::Returned { task, .. }
             | Entry::Late { task, .. }
+            | Entry::Red { task, .. }
             | Entry::Delegated { task, .. }
             | Entry::Reported { task, .. }
             | Entry::SentBack { task, .. }

@@ -72,10 +72,11 @@ struct Rule {
 }
 
 /// Every rule, the heaviest first.
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule { weight: 1000, sign: Sign::Failed, says: stuck },
     Rule { weight: 100, sign: Sign::Doubt, says: unproved },
     Rule { weight: 100, sign: Sign::Doubt, says: by_person },
+    Rule { weight: 90, sign: Sign::Doubt, says: green_before },
     Rule { weight: 80, sign: Sign::Failed, says: contradicted },
     Rule { weight: 75, sign: Sign::Doubt, says: ran_nothing },
     Rule { weight: 70, sign: Sign::Doubt, says: hides_something },
@@ -153,6 +154,11 @@ fn stuck(seen: &Seen<'_>) -> Option<Vec<Piece>> {
 fn unproved(seen: &Seen<'_>) -> Option<Vec<Piece>> {
     let nothing = passed(seen)?.proof == Some(Proof::None);
     nothing.then(|| text("Nothing could be run to prove it."))
+}
+
+fn green_before(seen: &Seen<'_>) -> Option<Vec<Piece>> {
+    let is_green = passed(seen)?.proof == Some(Proof::GreenBefore);
+    is_green.then(|| text("Its check passed before the work already, so it proves nothing."))
 }
 
 fn by_person(seen: &Seen<'_>) -> Option<Vec<Piece>> {

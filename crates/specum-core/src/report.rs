@@ -199,6 +199,8 @@ pub enum Mark {
     Unproved,
     /// It was checked by the checks of the whole plan alone.
     BySuite,
+    /// Its check passed before the work already.
+    GreenBefore,
     /// A person ticked it.
     ByPerson,
     /// It changed files that it does not name.

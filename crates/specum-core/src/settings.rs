@@ -14,6 +14,7 @@ use crate::duration;
 use crate::line;
 use crate::notice::{self, Notice};
 use crate::plan::DEFAULT_MAX_PARALLEL;
+use crate::spec::red::RedFirst;
 use crate::suite::{self, Suite};
 
 /// What a project may set.
@@ -76,6 +77,8 @@ pub struct RunSettings {
     pub keep_going: Option<bool>,
     /// The branch that is worked on.
     pub branch: Option<Branch>,
+    /// What is done about checks that pass before the work.
+    pub red_first: Option<RedFirst>,
     /// A shell command that is started when something happens.
     pub notify: Option<String>,
     /// What it is started for; `None`: what is worth it by default.
@@ -161,6 +164,7 @@ pub const KEYS: &[&str] = &[
     "accept_git_changes",
     "keep_going",
     "branch",
+    "red_first",
     "notify",
     "notify_on",
     "bell",
@@ -378,6 +382,15 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
                 Some(false) => Branch::Here,
                 Some(true) => Branch::OfSpec,
                 None => Branch::Named(self::text(value).ok_or_else(|| wrong("a name, or true"))?),
+            });
+        }
+        "red_first" => {
+            run.red_first = Some(match (truth(value), self::text(value).as_deref()) {
+                // YAML reads `off` as a truth value.
+                (Some(false), _) => RedFirst::Off,
+                (_, Some("note")) => RedFirst::Note,
+                (_, Some("strict")) => RedFirst::Strict,
+                _ => return Err(wrong("`off`, `note` or `strict`")),
             });
         }
         "notify" => run.notify = Some(text()?),

@@ -51,6 +51,9 @@ pub struct Summary {
     /// The tasks that are ticked and were checked by the checks of the whole plan alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_suite: Vec<String>,
+    /// The tasks that are ticked by a check that passed before the work already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub green_before: Vec<String>,
     /// The tasks that a person ticked; nothing was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_person: Vec<String>,
@@ -353,7 +356,11 @@ impl Summary {
     /// their number: `; 3 had no check, 9 by the suite alone`.
     pub fn proofs_in_words(&self) -> String {
         let none = self.unverified.len() + self.by_person.len();
-        let parts = [(none, "had no check"), (self.by_suite.len(), "by the suite alone")];
+        let parts = [
+            (none, "had no check"),
+            (self.by_suite.len(), "by the suite alone"),
+            (self.green_before.len(), "by a check that was green before the work"),
+        ];
         let said = parts.iter().filter(|(count, _)| *count > 0);
         let said: Vec<String> = said.map(|(count, what)| format!("{count} {what}")).collect();
         if said.is_empty() { String::new() } else { format!("; {}", said.join(", ")) }

@@ -272,8 +272,17 @@ pub enum Proof {
     None,
     /// The checks of the whole plan, and none of its own.
     Suite,
-    /// A check of its own.
+    /// A check of its own, of which nobody knows what it did before the work.
     Check,
+    /// A check of its own that failed before the work.
+    RedGreen,
+    /// A check of its own that failed when the plan was written, and passed already when
+    /// the work began.
+    Earlier,
+    /// A check of its own that passed before the work already.
+    GreenBefore,
+    /// A check of its own that may pass before the work: it keeps something as it is.
+    Guard,
     /// A word of another version.
     #[serde(other)]
     Unknown,
@@ -289,12 +298,25 @@ impl Proof {
         }
     }
 
+    /// What a person may know about a tick that rests on it.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Proof::RedGreen => Some("red→green"),
+            Proof::Earlier => Some("red when it was planned"),
+            Proof::Guard => Some("a guard"),
+            Proof::None | Proof::Suite | Proof::GreenBefore | Proof::Check | Proof::Unknown => {
+                self.note()
+            }
+        }
+    }
+
     /// What a person is to know about a tick that rests on it.
     pub fn note(self) -> Option<&'static str> {
         match self {
             Proof::None => Some("unverified"),
             Proof::Suite => Some("by the suite alone"),
-            Proof::Check | Proof::Unknown => None,
+            Proof::GreenBefore => Some("green before the work"),
+            Proof::Check | Proof::RedGreen | Proof::Earlier | Proof::Guard | Proof::Unknown => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod fault;
 mod judge;
 mod keep;
 mod open;
+mod red;
 mod review;
 mod suite;
 mod tree;
@@ -33,6 +34,7 @@ use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::plan::{Scope, Unit};
 use specum_core::plan_record;
+use specum_core::spec::red::RedFirst;
 use specum_core::state::{self, State};
 use specum_core::suite::Suite;
 use specum_core::tasks::{TaskEdit, TaskFile};
@@ -44,6 +46,7 @@ pub use self::error::AttemptError;
 pub(crate) use self::judge::run_check;
 pub use self::judge::{By, Examination};
 pub use self::open::NextWork;
+pub use self::red::{FirstLook, Reach};
 pub(crate) use self::review::{checks_on_record, review};
 pub use self::review::{release_session, taken_back_in_words, without_ticks};
 pub(crate) use self::suite::{counted_suite, waiting_for_it};
@@ -76,6 +79,8 @@ pub struct Workspace {
     news: Mutex<Vec<String>>,
     /// How long a check may take.
     pub check_time: CheckTime,
+    /// What is done about checks that pass before the work.
+    pub red_first: RedFirst,
     /// The check of the whole plan that was typed for this run.
     pub typed_suite: Suite,
     /// What is known of files that are not committed.
@@ -119,6 +124,7 @@ impl Workspace {
             hidden_plans: OnceLock::new(),
             news,
             check_time,
+            red_first: project.settings.run.red_first.unwrap_or_default(),
             typed_suite: Suite::default(),
             digests: Digests::default(),
             found_fit: Mutex::default(),

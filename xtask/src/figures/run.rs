@@ -14,7 +14,13 @@ use harness::world::World;
 pub(super) const NO_OP: &str = "cat > /dev/null; echo TASK_COMPLETE";
 
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
-    let mut rows = vec![own_time(bench), long_plan(bench), dry_run(bench), large_plan(bench)];
+    let mut rows = vec![
+        own_time(bench),
+        red_first(bench),
+        long_plan(bench),
+        dry_run(bench),
+        large_plan(bench),
+    ];
     rows.push(dirty_files(bench));
     rows.extend(at_once(bench));
     rows.push(rolling(bench));
@@ -41,6 +47,33 @@ fn own_time(bench: &Bench) -> Row {
         in_turn(rounds, vec![run, bare]).iter().map(|sample| sample.per(tasks)).collect();
     let known = "bare spawn, check, `git add`, `git commit`";
     Row::timed("a run's time for a task", &each[0], known, &each[1]).at_most(2.0).headline()
+}
+
+/// What it costs a task that its check is run before the work too: one that only reads,
+/// and one after which the tree is looked at once more.
+fn red_first(bench: &Bench) -> Row {
+    let (tasks, rounds) = bench.pick((100, 5), (2, 1));
+    tell(&format!("runs of {tasks} tasks whose checks are run before the work, {rounds} rounds"));
+    let subject = |check: &'static str, more: &'static [&'static str]| {
+        Box::new(move || {
+            let world = project(tasks, |n| {
+                format!("- [ ] 1.{n} Do nothing\n  - **Verify**: `{check}`\n\n")
+            });
+            let args = [&["--agent-command", NO_OP], more].concat();
+            let time = timed(|| run(bench, &world, &args));
+            assert_eq!(commits(&world), tasks + 1, "one commit for each task");
+            time
+        }) as Subject<'_>
+    };
+    let (reads, writes) = ("test -d specs", "printf x > \"$HOME/x\"; test -d specs");
+    let samples = in_turn(
+        rounds,
+        vec![subject(reads, &[]), subject(writes, &[]), subject(writes, &["--no-red"])],
+    );
+    let each: Vec<Sample> = samples.iter().map(|sample| sample.per(tasks)).collect();
+    let known = format!("with `--no-red`; {} where it only reads", time(each[0].median()));
+    let name = "a run's time for a task whose check is run before the work";
+    Row::timed(name, &each[1], &known, &each[2]).at_most(1.5)
 }
 
 /// The runner's memory late in a long plan, beside that at its beginning.

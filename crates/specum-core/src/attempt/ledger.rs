@@ -17,6 +17,7 @@ use crate::brief::BriefMarker;
 use crate::journal::Record;
 use crate::moment::Moment;
 use crate::progress::Note;
+use crate::spec::red::FirstResult;
 use crate::tasks::TaskKey;
 
 /// Where an agent was started.
@@ -331,6 +332,18 @@ impl Ledger {
     pub fn last_failure(&self, key: &TaskKey) -> Option<(&[String], &str)> {
         let (reasons, output) = self.story(key)?.failure.as_ref()?;
         Some((reasons, output))
+    }
+
+    /// What this check of a task did before the work in this loop; `None` if it was not
+    /// run then.
+    pub fn first_run(&self, key: &TaskKey, check: &str) -> Option<FirstResult> {
+        let (known, result) = self.story(key)?.first.as_ref()?;
+        (known == check).then_some(*result)
+    }
+
+    /// Whether the check of a task was seen to fail when the plan was written.
+    pub fn was_red(&self, key: &TaskKey) -> bool {
+        self.story(key).is_some_and(|story| story.was_red)
     }
 
     /// The reference that holds what an attempt at a task had changed, unless the

@@ -164,7 +164,7 @@ fn totals(input: &Input<'_>, timeline: &Timeline) -> Totals {
         done: summary.done,
         tasks: summary.total,
         fixes: summary.tasks.iter().filter(|task| task.fixes.is_some()).count(),
-        unproved: summary.unverified.len() + summary.by_person.len(),
+        unproved: summary.unverified.len() + summary.by_person.len() + summary.green_before.len(),
         attempts: summary.attempts,
         passed: with(AttemptResult::Passed),
         failed: with(AttemptResult::Failed),
@@ -312,6 +312,7 @@ fn marks(summary: &Summary, of: &TaskSummary) -> Vec<Mark> {
     let marks = [
         (proof == Some(Proof::None), Mark::Unproved),
         (proof == Some(Proof::Suite), Mark::BySuite),
+        (proof == Some(Proof::GreenBefore), Mark::GreenBefore),
         (summary.by_person.contains(&of.id), Mark::ByPerson),
         (is_outside, Mark::Outside),
         (of.fixes.is_some(), Mark::Fixes),
@@ -447,6 +448,7 @@ fn proof_in_words(proof: Proof) -> (bool, String) {
         "suite" => (false, "it has no check of its own; those of the whole plan passed".to_owned()),
         "red-green" => (true, "its check failed before the work and passed after it".to_owned()),
         "earlier" => (true, "its check is known to have failed without the work".to_owned()),
+        "green-before" => (false, "its check passed before the work already".to_owned()),
         "guard" => (true, "its check guards what was there before".to_owned()),
         _ => (true, format!("proof: {word}")),
     }

@@ -3,7 +3,72 @@
 //! A check that passes before anybody has worked proves nothing about the work. It may
 //! pass rightly: it keeps something as it is, and says so (`(green before: why)`).
 
-use crate::verify::{CheckRun, ProcessEnd};
+use serde::{Deserialize, Serialize};
+
+use super::links::Links;
+use crate::tasks::{Marker, Mode, Task};
+use crate::verify::{CheckRun, ProcessEnd, Proof};
+
+/// What is done about checks that pass before the work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RedFirst {
+    /// They are not run before the work.
+    Off,
+    /// The work is done, and its tick says that its check proves nothing.
+    #[default]
+    Note,
+    /// The loop waits for a person.
+    Strict,
+}
+
+/// What a check did before the work, as a record keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstResult {
+    /// It failed.
+    Red,
+    /// It passed.
+    Green,
+    /// It could not be run: what it runs is perhaps still to be made.
+    Broken,
+    /// Nothing can be said: it did not end in time, or a newer version wrote this.
+    #[serde(other)]
+    Unknown,
+}
+
+impl FirstResult {
+    /// What is kept of a run.
+    pub fn of(run: &CheckRun) -> FirstResult {
+        match FirstRun::of(run) {
+            Some(FirstRun::Red) => FirstResult::Red,
+            Some(FirstRun::Green) => FirstResult::Green,
+            Some(FirstRun::Broken(_)) => FirstResult::Broken,
+            None => FirstResult::Unknown,
+        }
+    }
+}
+
+/// Whether the check of a task may pass before the work: the task says why, looks after
+/// something, or tidies up.
+pub fn may_be_green(task: &Task, links: &Links) -> bool {
+    task.mode() == Mode::Verify
+        || task.markers.contains(&Marker::Yellow)
+        || links.green_before.is_some()
+}
+
+/// What a tick rests on whose task has passed a check of its own. `first` is what the
+/// check did before the work; `was_red` says that it was seen to fail when the plan was
+/// written.
+pub fn proof(first: Option<FirstResult>, is_guard: bool, was_red: bool) -> Proof {
+    match first {
+        _ if is_guard => Proof::Guard,
+        // What could not be run has come to run, and to pass.
+        Some(FirstResult::Red | FirstResult::Broken) => Proof::RedGreen,
+        _ if was_red => Proof::Earlier,
+        Some(FirstResult::Green) => Proof::GreenBefore,
+        Some(FirstResult::Unknown) | None => Proof::Check,
+    }
+}
 
 /// What a check did before the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +121,24 @@ mod tests {
             cut: false,
             millis: 0,
         }]))
+    }
+
+    #[test]
+    fn a_tick_rests_on_what_its_check_did_before_the_work() {
+        use FirstResult::{Broken, Green, Red, Unknown};
+        for (first, is_guard, was_red, wanted) in [
+            (Some(Red), false, false, Proof::RedGreen),
+            (Some(Broken), false, false, Proof::RedGreen),
+            (Some(Green), false, false, Proof::GreenBefore),
+            (Some(Green), false, true, Proof::Earlier),
+            (Some(Green), true, false, Proof::Guard),
+            (None, true, false, Proof::Guard),
+            (Some(Unknown), false, false, Proof::Check),
+            (None, false, true, Proof::Earlier),
+            (None, false, false, Proof::Check),
+        ] {
+            assert_eq!(proof(first, is_guard, was_red), wanted, "{first:?} {is_guard} {was_red}");
+        }
     }
 
     #[test]

@@ -351,6 +351,10 @@ fn add_up(summary: &mut Summary) {
         if task.done && task.passed().is_some_and(|attempt| attempt.proof == Some(Proof::Suite)) {
             summary.by_suite.push(task.id.clone());
         }
+        let is_green = |attempt: &Attempt| attempt.proof == Some(Proof::GreenBefore);
+        if task.done && task.passed().is_some_and(is_green) {
+            summary.green_before.push(task.id.clone());
+        }
         if task.done && task.passed().is_some_and(|attempt| !attempt.went_to_git) {
             summary.uncommitted.push(task.id.clone());
         }

@@ -221,6 +221,7 @@ impl Workspace {
         let occasion = self.occasion(opened, by)?;
         let (mut judged, step) =
             self.decide((&locked, &reviewed), opened, found, (by, occasion))?;
+        judged.verdict.proof = self.proof_of(opened, judged.verdict.proof)?;
         (judged.to_commit, judged.isolated) = (self.git.is_ok(), isolated);
         match &step {
             Some(step) => {
@@ -471,9 +472,19 @@ pub(crate) fn run_check(
     time: CheckTime,
 ) -> CheckRun {
     let Some(check) = check else { return CheckRun::Unverified };
+    run_commands(world, check.commands(&world.lookup(root)), root, time)
+}
+
+/// Runs commands one after the other, until one has failed.
+pub(super) fn run_commands(
+    world: &World,
+    commands: Vec<Command>,
+    root: &Path,
+    time: CheckTime,
+) -> CheckRun {
     // All of them share the time that a check has.
     let began = world.clock.elapsed();
-    CheckRun::of(check.commands(&world.lookup(root)), |command| {
+    CheckRun::of(commands, |command| {
         let left = Duration::from_millis(time.millis).saturating_sub(world.clock.elapsed() - began);
         let started = world.clock.elapsed();
         let run = world.launcher.check(&command, root, left);

@@ -291,6 +291,7 @@ impl Workspace {
             attempt: opened.number,
             id: &opened.id,
             check: &self.commands_of(opened)?,
+            is_green: self.is_green_before(opened)?,
             role: opened.role,
             place,
             surroundings: &surroundings,

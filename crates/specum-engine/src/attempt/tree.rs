@@ -187,12 +187,16 @@ impl Workspace {
     pub(super) fn tell_vanished(&self, opened: &Attempt, now: &TreeState, changed: &[String]) {
         // The plan and its notes go with the next commit, which may be a neighbour's.
         let of_spec = self.git.as_ref().map(|git| self.spec_files(&**git)).unwrap_or_default();
+        let ledger = self.store.ledger();
+        let by_checks: Vec<&str> =
+            ledger.as_ref().map(|ledger| ledger.left_in_tree().collect()).unwrap_or_default();
         let gone = |path: &&String| {
             // Our own are kept out of sight as soon as that can be done.
             !now.dirty.contains_key(*path)
                 && !changed.contains(path)
                 && !git::is_own_file(path)
                 && !of_spec.contains(path)
+                && !by_checks.contains(&path.as_str())
         };
         let gone: Vec<&str> = opened.dirty.keys().filter(gone).map(String::as_str).collect();
         if !gone.is_empty() {

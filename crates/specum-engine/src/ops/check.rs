@@ -11,7 +11,8 @@ use specum_core::plan::{self, Unit};
 use specum_core::plan_record::PlanRecord;
 use specum_core::spec::Doc;
 use specum_core::spec::gate::{Policy, Rule};
-use specum_core::spec::red::FirstRun;
+use specum_core::spec::links;
+use specum_core::spec::red::{self, FirstRun};
 use specum_core::suite::Suite;
 use specum_core::tasks::{self, Lookup, Shell, Task, TaskFile, short_title};
 
@@ -21,7 +22,7 @@ use crate::attempt::{AttemptError, Workspace, checks_on_record, counted_suite};
 use crate::documents::Documents;
 use crate::files::FileError;
 use crate::lint;
-use crate::project;
+use crate::project::{self, Spec};
 use crate::store::Store;
 
 /// What is wrong with the documents of a spec, and how its open tasks are checked.
@@ -367,10 +368,19 @@ pub struct DryTask {
     pub check: Option<String>,
     /// The same one by one.
     pub commands: Vec<CheckCommand>,
+    /// What its own check does now, before the work; null if it was not run.
+    pub first_run: Option<FirstCheck>,
+    /// Whether it may pass before the work: it keeps something as it is.
+    pub is_guard: bool,
 }
 
 impl DryTask {
-    fn of(task: &Task, check: Option<&tasks::Check>, lookup: Lookup<'_>) -> DryTask {
+    fn of(
+        (file, task): (&TaskFile<'_>, &Task),
+        check: Option<&tasks::Check>,
+        lookup: Lookup<'_>,
+        first_run: Option<FirstCheck>,
+    ) -> DryTask {
         let commands = check.map(|check| check.commands(lookup)).unwrap_or_default();
         DryTask {
             id: task.name(),
@@ -378,16 +388,20 @@ impl DryTask {
             has_verify: check.is_some_and(|check| !check.text().is_empty()),
             check: (!commands.is_empty()).then(|| tasks::joined(&commands)),
             commands: commands.iter().map(CheckCommand::of).collect(),
+            first_run,
+            is_guard: red::may_be_green(task, &links::of(file, task)),
         }
     }
 }
 
-/// What a run of these agents would work.
+/// What a run of these agents would work. With `red`, the checks are run now; nothing is
+/// run without it.
 pub fn dry_run(
     workspace: &Workspace,
     agents: Vec<String>,
     commands: BTreeMap<String, String>,
-    isolate: bool,
+    (isolate, setup): (bool, Option<&str>),
+    red: Option<RedScope>,
 ) -> Result<DryRun, OpError> {
     let tasks = workspace.store.read_tasks()?;
     let text = tasks.ok_or_else(|| AttemptError::NoTasks(workspace.spec.shown.clone()))?;
@@ -398,9 +412,17 @@ pub fn dry_run(
         true => workspace.suite()?,
         false => workspace.suite_now(file.text()),
     };
+    let Spec { dir, shown, root, .. } = &workspace.spec;
+    let place = Place { folder: dir, shown: shown.clone(), root, setup };
+    let first_runs = match red {
+        Some(scope) => documents::first_runs(workspace.world(), &place, &file, scope)?,
+        None => BTreeMap::new(),
+    };
     let task = |at: &usize| {
         let task = &file.tasks[*at];
-        DryTask::of(task, counted_check(&on_record, &file, task, &suite).as_ref(), &lookup)
+        let check = counted_check(&on_record, &file, task, &suite);
+        let first_run = first_runs.get(&task.name()).map(FirstCheck::of);
+        DryTask::of((&file, task), check.as_ref(), &lookup, first_run)
     };
     let unit = |unit: Unit| DryUnit {
         unit: match unit {

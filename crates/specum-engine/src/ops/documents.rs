@@ -99,7 +99,7 @@ fn shown(finding: gate::Finding, file: &str) -> PlanFinding {
 
 /// What the checks of the open tasks do as things are. Nothing of what they print is
 /// kept.
-fn first_runs(
+pub(super) fn first_runs(
     world: &World,
     place: &Place<'_>,
     file: &TaskFile<'_>,

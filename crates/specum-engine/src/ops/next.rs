@@ -155,7 +155,7 @@ pub fn next(caller: &Caller<'_>, workspace: &Workspace) -> Result<DueWork, OpErr
 
 /// Opens what is due.
 pub fn open(workspace: &Workspace) -> Result<DueWork, OpError> {
-    Ok(match workspace.open()? {
+    Ok(match workspace.open_in_session()? {
         Unit::Work(attempts) => {
             let tasks = due_tasks(workspace, &attempts)?;
             match attempts.as_slice() {

@@ -55,6 +55,8 @@ pub struct Status {
     pub unverified: Vec<String>,
     /// Tasks that were checked by the checks of the whole plan alone.
     pub by_suite: Vec<String>,
+    /// Tasks whose check passed before the work already.
+    pub green_before: Vec<String>,
     /// Tasks that a person ticked.
     pub by_person: Vec<String>,
     /// What waits for a person's word, and lines that look like a box and are none.
@@ -146,6 +148,7 @@ pub fn status(caller: &Caller<'_>, named: Option<&str>) -> Result<Status, OpErro
         held_by: holder.to_string(),
         unverified: summary.unverified,
         by_suite: summary.by_suite,
+        green_before: summary.green_before,
         by_person: summary.by_person,
         questions: summary.questions.into_iter().chain(file.questions()).collect(),
         overruled_checks: summary.overruled_checks,

@@ -8,8 +8,9 @@ use serde::Serialize;
 use specum_core::spec::gate::Spec;
 use specum_core::spec::id::Id;
 use specum_core::spec::trace::{Graph, Row, TraceFile, matrix};
-use specum_core::summary::{AttemptResult, Summary, TaskSummary};
+use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
 use specum_core::tasks::{self, Task, TaskFile};
+use specum_core::verify::Proof;
 
 use super::{Caller, OpError};
 use crate::documents::{Documents, TRACE_FILE, read_trace};
@@ -66,6 +67,9 @@ pub struct TracedTask {
     pub done: bool,
     /// Whether it passed a check.
     pub checked: bool,
+    /// What its tick rests on: `red-green`, `earlier`, `guard`, `green-before`, `check`,
+    /// `suite` or `none`; null as long as it has not passed.
+    pub proof: Option<String>,
     /// The commands that check it, as one line; null if none does.
     pub check: Option<String>,
     /// The commit with its work; null if there is none.
@@ -162,10 +166,16 @@ pub(super) fn traced(
     TracedTask {
         task: task.name(),
         done: task.done,
-        checked: task.done && passed.is_some_and(|passed| !passed.unverified),
+        checked: task.done && passed.is_some_and(is_proved),
+        proof: passed.filter(|_| task.done).and_then(|one| Some(one.proof?.to_string())),
         check,
         commit: passed.and_then(|passed| passed.commit.clone()),
     }
+}
+
+/// Whether a check stands behind a pass that could have failed without the work.
+fn is_proved(passed: &Attempt) -> bool {
+    !passed.unverified && passed.proof != Some(Proof::GreenBefore)
 }
 
 /// Records what each part stands on. What was recorded already is a person's to let go.

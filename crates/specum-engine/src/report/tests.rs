@@ -67,7 +67,14 @@ fn hostile(text: &str) -> Report {
         state,
         line: 1,
         fixes: Some(t()),
-        marks: vec![Mark::Unproved, Mark::BySuite, Mark::ByPerson, Mark::Outside, Mark::Fixes],
+        marks: vec![
+            Mark::Unproved,
+            Mark::BySuite,
+            Mark::GreenBefore,
+            Mark::ByPerson,
+            Mark::Outside,
+            Mark::Fixes,
+        ],
         asked: vec![
             Asked { name: "Do".into(), text: t(), is_code: false },
             Asked { name: "Verify".into(), text: t(), is_code: true },

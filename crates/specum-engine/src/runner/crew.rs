@@ -27,7 +27,7 @@ use super::isolate::WarmTree;
 use super::worker::{self, Checkout};
 use super::worktree::{PreparedWorktree, worktree_name};
 use super::{Listener, Options, RunError, Tell, recover};
-use crate::attempt::{AttemptError, By, NextWork, Workspace};
+use crate::attempt::{AttemptError, By, NextWork, Reach, Workspace};
 use crate::files::FileError;
 use crate::git::Programs;
 use crate::logs;
@@ -91,6 +91,17 @@ pub(super) struct PassedWork {
     pub(super) check: Option<CheckRun>,
 }
 
+/// What a look at a check before the work means for the worktree that it was run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looked {
+    /// It is as it was.
+    Clean,
+    /// The check may have changed something there.
+    Free,
+    /// The check proves nothing, and the loop waits for a person.
+    Halted,
+}
+
 /// How a start of an agent ended.
 pub(super) struct StartEnd {
     pub(super) millis: u64,
@@ -113,7 +124,7 @@ impl Crew<'_> {
         if let Ok(git) = &self.workspace.git {
             git.clear_locks()?;
         }
-        let next = self.workspace.open()?;
+        let next = self.open_looked_at()?;
         self.record_news()?;
         Ok(match next {
             NextWork::Work(opened) => Input::Opened(self.take_up(opened)?),
@@ -160,22 +171,46 @@ impl Crew<'_> {
         }
     }
 
-    /// Decides where each of the attempts is worked on.
-    fn take_up(&self, opened: Vec<Attempt>) -> Result<Vec<OpenWork>, RunError> {
-        let site = match opened.as_slice() {
+    /// Opens what is due. The check of a task that is worked in the user's tree is run
+    /// there first; what it leaves is part of what the attempt finds.
+    fn open_looked_at(&self) -> Result<NextWork, RunError> {
+        loop {
+            let next = self.workspace.open()?;
+            let NextWork::Work(opened) = &next else { return Ok(next) };
+            let [alone] = opened.as_slice() else { return Ok(next) };
+            if self.site_of(opened)? != Site::Tree {
+                return Ok(next);
+            }
+            let root = &self.workspace.spec.root;
+            let look = self.workspace.look_first(alone, root, Reach::All)?;
+            let Some(look) = look.filter(|_| !self.stop.is_set()) else { return Ok(next) };
+            if !self.workspace.record_look(alone, &look, true)? {
+                let ledger = self.workspace.store.ledger()?;
+                return Ok(NextWork::Work(ledger.open_attempt(&alone.key).into_iter().collect()));
+            }
+        }
+    }
+
+    /// Where attempts are worked on that were opened at once.
+    fn site_of(&self, opened: &[Attempt]) -> Result<Site, RunError> {
+        Ok(match opened {
             [alone] if alone.base().is_none() || !self.workspace.in_batch()? => {
                 match self.options.isolate || self.workspace.waits_in_worktree(alone)? {
                     true => Site::Isolated,
                     false => Site::Tree,
                 }
             }
-            [_, _, ..] => {
-                let tasks = opened.iter().map(|opened| opened.key.clone()).collect();
-                self.workspace.store.lock()?.record(Entry::GroupStarted { tasks })?;
-                Site::Worktree
-            }
             _ => Site::Worktree,
-        };
+        })
+    }
+
+    /// Decides where each of the attempts is worked on.
+    fn take_up(&self, opened: Vec<Attempt>) -> Result<Vec<OpenWork>, RunError> {
+        let site = self.site_of(&opened)?;
+        if opened.len() > 1 {
+            let tasks = opened.iter().map(|opened| opened.key.clone()).collect();
+            self.workspace.store.lock()?.record(Entry::GroupStarted { tasks })?;
+        }
         let sites = vec![site; opened.len()];
         self.works_of(opened.into_iter().zip(sites))
     }
@@ -384,6 +419,15 @@ impl Crew<'_> {
         // An agent may have reached a limit in it, and another one goes on there.
         if place.as_ref().is_none_or(|tree| !tree.is_there(self.workspace).unwrap_or(false)) {
             *place = self.prepare(&work.attempt)?;
+            if let Some(tree) = place.take() {
+                let look = self.look_first(work, &tree.root)?;
+                if look == Looked::Halted {
+                    tree.remove(self.workspace)?;
+                    self.record_news()?;
+                    return Ok(Some(Input::Settled(work.attempt.id.clone())));
+                }
+                *place = Some(if look == Looked::Free { tree.once_prepared()? } else { tree });
+            }
         }
         let Some(worktree) = place.as_ref() else {
             return Ok(Some(Input::NotStarted(request.launch)));
@@ -407,6 +451,17 @@ impl Crew<'_> {
         worktree.remove(self.workspace)?;
         *place = None;
         ended
+    }
+
+    /// Runs the check of an attempt in its worktree before its agent is started.
+    pub(super) fn look_first(&self, work: &Work, root: &Path) -> Result<Looked, RunError> {
+        let look = self.workspace.look_first(&work.attempt, root, Reach::All)?;
+        let Some(look) = look.filter(|_| !self.stop.is_set()) else { return Ok(Looked::Clean) };
+        Ok(match self.workspace.record_look(&work.attempt, &look, false)? {
+            true => Looked::Halted,
+            false if look.may_have_changed() => Looked::Free,
+            false => Looked::Clean,
+        })
     }
 
     /// A worktree for an attempt; none if everybody stops.

@@ -13,7 +13,7 @@ use specum_core::attempt::{Attempt, AttemptId};
 use specum_core::coordinate::Input;
 use specum_core::verify::{self, CheckRun};
 
-use super::crew::{Crew, PassedWork, StartRequest, Work, lock};
+use super::crew::{Crew, Looked, PassedWork, StartRequest, Work, lock};
 use super::leavings::Leavings;
 use super::worktree::PreparedWorktree;
 use super::{RunError, Tell};
@@ -61,6 +61,16 @@ impl Crew<'_> {
         // An agent may have reached a limit in it, and another one goes on there.
         if !warm.as_ref().is_some_and(|warm| warm.is_there(git) && warm.is_of(opened)) {
             self.put_back(&mut warm, opened.base())?;
+            let root = warm.as_ref().map(|warm| warm.tree.root.clone());
+            match root.map(|root| self.look_first(work, &root)).transpose()? {
+                Some(Looked::Halted) => {
+                    self.record_news()?;
+                    return Ok(Some(Input::Settled(opened.id.clone())));
+                }
+                // What the check has left is not the agent's.
+                Some(Looked::Free) => self.put_back(&mut warm, opened.base())?,
+                Some(Looked::Clean) | None => {}
+            }
         }
         let Some(WarmTree { tree, worked, .. }) = warm.as_mut() else {
             return Ok(Some(Input::NotStarted(request.launch)));

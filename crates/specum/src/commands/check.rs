@@ -21,7 +21,7 @@ pub(super) struct Args {
         long, value_name = "WHICH", value_enum, num_args = 0..=1, require_equals = true,
         default_missing_value = "read-only"
     )]
-    red: Option<Red>,
+    red: Option<WhichChecks>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -29,18 +29,24 @@ pub(super) struct Args {
 
 /// Which checks are run before the work.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Red {
+pub(super) enum WhichChecks {
     /// Those that are proved to change nothing.
     ReadOnly,
     /// Every one.
     All,
 }
 
+impl WhichChecks {
+    pub(super) fn scope(self) -> ops::RedScope {
+        match self {
+            WhichChecks::ReadOnly => ops::RedScope::ReadOnly,
+            WhichChecks::All => ops::RedScope::All,
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
-    let red = args.red.map(|red| match red {
-        Red::ReadOnly => ops::RedScope::ReadOnly,
-        Red::All => ops::RedScope::All,
-    });
+    let red = args.red.map(WhichChecks::scope);
     let request = ops::CheckRequest { named: args.spec.as_deref(), strict: args.strict, red };
     let check = ops::check(caller, &request)?;
     let is_error = |finding: &&ops::PlanFinding| finding.severity == Severity::Error;

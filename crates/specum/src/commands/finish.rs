@@ -129,6 +129,8 @@ pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
     } else if verdict.passed {
         let proof = match verdict.proof.as_str() {
             "none" => "unverified",
+            "red-green" => "verified, red→green",
+            "green-before" => "by a check that passed before the work, which proves nothing",
             "suite" => "verified by the plan's check alone",
             _ => "verified",
         };

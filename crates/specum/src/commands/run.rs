@@ -12,15 +12,19 @@ use specum_core::event::Outcome;
 use specum_core::machine::Start;
 use specum_core::notice::Notice;
 use specum_core::settings::{Branch, RunSettings};
+use specum_core::spec::red::RedFirst;
 use specum_core::suite::Suite;
 use specum_core::tasks::Task;
 use specum_core::verify::CheckTime;
 
+use super::check::WhichChecks;
 use super::{Answered, Failure, FailureJson, counted, print, print_json, report as written};
 use crate::exit::Exit;
 use crate::report;
 use specum_engine::attempt::{AttemptError, Workspace};
-use specum_engine::ops::{self, Caller, CheckCommand, DryRun, DryTask, DryUnit, OpError, UnitKind};
+use specum_engine::ops::{
+    self, Caller, CheckCommand, DryRun, DryTask, DryUnit, FirstCheck, OpError, UnitKind,
+};
 use specum_engine::person;
 use specum_engine::process::{self, find_program};
 use specum_engine::runner::{self, Notify, Options};
@@ -94,6 +98,9 @@ pub(super) struct Args {
     /// [default: 30m]
     #[arg(long, value_name = "TIME", env = "SPECUM_VERIFY_TIMEOUT", value_parser = time)]
     verify_timeout: Option<u64>,
+    /// Do not run the check of a task before the first attempt at it, to see it fail
+    #[arg(long)]
+    no_red: bool,
     /// How long all of it may take, over all runs of the loop
     #[arg(long, value_name = "TIME", env = "SPECUM_MAX_TIME", value_parser = time)]
     max_time: Option<u64>,
@@ -140,6 +147,12 @@ pub(super) struct Args {
     /// Print what would be worked: order, groups, agents, checks
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run: run the checks now, before the work, as `specum check --red` does
+    #[arg(
+        long, value_name = "WHICH", value_enum, num_args = 0..=1, require_equals = true,
+        default_missing_value = "read-only", requires = "dry_run"
+    )]
+    red: Option<WhichChecks>,
     /// Print events as JSON, one a line (see docs/run-events.md)
     #[arg(long)]
     json: bool,
@@ -202,6 +215,9 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     if args.verify_timeout.is_some() {
         workspace.check_time = CheckTime::new(args.verify_timeout);
     }
+    if args.no_red {
+        workspace.red_first = RedFirst::Off;
+    }
     workspace.scope.only = chosen(&workspace, &args.only)?;
     workspace.scope.optional = args.optional;
     warn_of_unread_boxes(&workspace, caller)?;
@@ -220,7 +236,9 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     if args.dry_run {
         let agents = options.agents.iter().map(|agent| agent.name().to_owned()).collect();
         let commands = shell_commands(args, &options, settings);
-        let plan = ops::dry_run(&workspace, agents, commands, options.isolate)?;
+        let how = (options.isolate, options.worktree_setup.as_deref());
+        let red = args.red.map(WhichChecks::scope);
+        let plan = ops::dry_run(&workspace, agents, commands, how, red)?;
         return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
     }
     refuse_an_agent_that_asks_for_more(&workspace, &options)?;
@@ -616,5 +634,12 @@ fn check(task: &DryTask) -> String {
     };
     let commands = task.commands.iter().enumerate();
     let lines = commands.map(|(at, command)| format!("{} {}", word(at, command), command.shown));
-    lines.collect::<Vec<_>>().join("\n")
+    let now = match task.first_run {
+        Some(FirstCheck::Green) if task.is_guard => Some("passes now, as it may"),
+        Some(FirstCheck::Green) => Some("passes now, so it proves nothing [verify-green]"),
+        Some(FirstCheck::Broken) => Some("cannot be run now [verify-broken]"),
+        Some(FirstCheck::Red) => Some("fails now, as it should"),
+        None => None,
+    };
+    lines.chain(now.map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }

@@ -66,6 +66,13 @@ fn as_text(status: &Status, all: bool) -> String {
     if !status.by_suite.is_empty() {
         line("suite", format!("{}: by the plan's check alone", status.by_suite.join(", ")));
     }
+    if !status.green_before.is_empty() {
+        let tasks = status.green_before.join(", ");
+        line(
+            "green before",
+            format!("{tasks}: the check passed before the work, and proves nothing"),
+        );
+    }
     if !status.by_person.is_empty() {
         line("by you", format!("{}: ticked by you, not checked", status.by_person.join(", ")));
     }

@@ -69,7 +69,18 @@ fn task(task: &TracedTask) -> String {
     let commit =
         task.commit.as_deref().map(|commit| format!(" {}", &commit[..commit.len().min(7)]));
     match (task.done, task.checked) {
-        (true, true) => format!("{name} ✓{}", commit.unwrap_or_default()),
+        (true, true) => {
+            let proof = match task.proof.as_deref() {
+                Some("red-green") => " red→green",
+                Some("earlier") => " red when it was planned",
+                Some("guard") => " a guard",
+                _ => "",
+            };
+            format!("{name} ✓{}{proof}", commit.unwrap_or_default())
+        }
+        (true, false) if task.proof.as_deref() == Some("green-before") => {
+            format!("{name} ✓{} green before the work", commit.unwrap_or_default())
+        }
         (true, false) => format!("{name} ✓{} not checked", commit.unwrap_or_default()),
         (false, _) if task.check.is_some() => format!("{name} open"),
         (false, _) => format!("{name} open, without a check"),

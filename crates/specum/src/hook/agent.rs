@@ -182,7 +182,7 @@ fn delegate(workspace: &Workspace, input: &HookCall<'_>, asked: &str) -> Result<
         workspace.judge_reported(By::Batch(session))?;
     }
     runner::put_away_killed(workspace)?;
-    let attempts = match workspace.open()? {
+    let attempts = match workspace.open_in_session()? {
         NextWork::Work(attempts) => attempts,
         NextWork::Complete => return Err(Denial(prompt::ALL_DONE.into())),
         NextWork::Wait(due) => return Err(Denial(prompt::waiting(&due))),

@@ -12,6 +12,7 @@ use specum_core::attempt::{Attempt, LateWork, Ledger};
 use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine;
+use specum_core::verify::Proof;
 
 use super::agent::{is_agent_call, with_news};
 use super::{HookCall, Lookup, log, lookup};
@@ -278,17 +279,21 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
     let mut answer = Answer { text: String::new(), news: late };
     for record in verdicts {
         let (text, news) = match &record.entry {
-            Entry::Passed { task, unverified, .. } => {
+            Entry::Passed { task, unverified, proof, .. } => {
                 let id = &task.id;
-                let proof = if *unverified { "unverified" } else { "verified" };
+                let verified = if *unverified { "unverified" } else { "verified" };
                 let commit = ledger.commit_of(id);
                 let committed = if commit.is_some() { ", committed" } else { "" };
-                let note = if *unverified { ", not checked" } else { "" };
+                let note = match proof {
+                    _ if *unverified => ", not checked",
+                    Some(Proof::GreenBefore) => ", by a check that was green before the work",
+                    _ => "",
+                };
                 let short = commit.flatten().map_or(", nothing to commit".to_owned(), |commit| {
                     format!(", {}", line::head(commit, 7))
                 });
                 (
-                    format!("Task {id} passed: {proof}, ticked{committed}.\n"),
+                    format!("Task {id} passed: {verified}, ticked{committed}.\n"),
                     format!("{id} passed{note}, {count}{short}"),
                 )
             }

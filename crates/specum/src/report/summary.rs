@@ -220,6 +220,10 @@ pub(crate) fn told_attempt(attempt: &Attempt, output: Output, layout: Layout) ->
         AttemptResult::Passed => match attempt.proof {
             Some(Proof::None) => ("passed, unverified", Tone::Wary),
             Some(Proof::Suite) => ("passed, by the suite alone", Tone::Wary),
+            Some(Proof::GreenBefore) => ("passed, green before the work", Tone::Wary),
+            Some(Proof::RedGreen) => ("passed, red→green", Tone::Good),
+            Some(Proof::Earlier) => ("passed, red when it was planned", Tone::Good),
+            Some(Proof::Guard) => ("passed, a guard", Tone::Good),
             _ => ("passed", Tone::Good),
         },
         AttemptResult::Failed => ("failed", Tone::Bad),
@@ -321,6 +325,17 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
     if !summary.by_suite.is_empty() {
         let text = format!("{}: checked by the plan's check alone", listed(&summary.by_suite));
         rows.push(("suite", text, Tone::Wary));
+    }
+    if !summary.green_before.is_empty() {
+        let text = match summary.green_before.as_slice() {
+            [one] => format!("{one}: its tick proves nothing, its check was green before the work"),
+            ticks => format!(
+                "{} ticks prove nothing: their checks were green before the work ({})",
+                ticks.len(),
+                listed(ticks)
+            ),
+        };
+        rows.push(("proof", text, Tone::Wary));
     }
     rows.iter().flat_map(|(label, text, tone)| row(label, text, *tone, layout)).collect()
 }

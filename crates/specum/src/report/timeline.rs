@@ -6,6 +6,7 @@ use specum_core::event::{Event, Kind, Said};
 use specum_core::journal::Entry;
 use specum_core::moment::Moment;
 use specum_core::plan_record::{Change, PlanEdit};
+use specum_core::spec::red::FirstResult;
 use specum_core::summary::Places;
 use specum_core::tasks::TaskKey;
 use specum_core::verify::Proof;
@@ -71,9 +72,9 @@ fn told(entry: &Entry, places: &Places) -> Option<(String, Tone)> {
     let text = match entry {
         Entry::Passed { task, attempt, unverified, proof, millis, .. } => {
             let attempt = place(task, attempt);
-            let proof = Proof::on_record(*proof, *unverified).note();
-            let tone = if proof.is_some() { Tone::Wary } else { Tone::Good };
-            let proof = proof.map(|note| format!(", {note}")).unwrap_or_default();
+            let proof = Proof::on_record(*proof, *unverified);
+            let tone = if proof.note().is_some() { Tone::Wary } else { Tone::Good };
+            let proof = proof.words().map(|note| format!(", {note}")).unwrap_or_default();
             let text = format!("{} passed (attempt {attempt}{}{proof})", id(task), took(*millis));
             return Some((text, tone));
         }
@@ -130,6 +131,15 @@ fn told(entry: &Entry, places: &Places) -> Option<(String, Tone)> {
             format!("{} changed after its verdict: {}", id(task), all(changed))
         }
         Entry::PlanChanged { edits } => return Some((plan_change(edits)?, Tone::Wary)),
+        Entry::Red { task, result, .. } => {
+            let (what, tone) = match result {
+                FirstResult::Red => ("failed, as it should", Tone::Dim),
+                FirstResult::Broken => ("could not be run", Tone::Dim),
+                FirstResult::Green => ("passed, so it proves nothing", Tone::Wary),
+                FirstResult::Unknown => ("did not end", Tone::Dim),
+            };
+            return Some((format!("{} before the work its check {what}", id(task)), tone));
+        }
         Entry::Resumed => "resumed".into(),
         Entry::Held { session } => format!("session {} works on it", said(session)),
         Entry::Released { session } => format!("session {} has ended", said(session)),

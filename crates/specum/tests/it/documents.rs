@@ -198,15 +198,24 @@ fn a_changed_criterion_makes_stale_exactly_what_stands_on_it() {
 #[test]
 fn a_requirement_is_proven_once_its_tasks_have_passed_their_checks() {
     let world = world();
-    world.write("src/mail.txt", "mailed\n");
     world.commit_all();
     world.specum(&["implement"]).exits(0);
     world.specum(&["next"]).exits(0);
+    world.write("src/mail.txt", "mailed\n");
     world.specum_with(&["finish", "1.1"], b"TASK_COMPLETE\n").exits(0);
+    let shown = world.specum(&["trace"]).exits(0).stdout.clone();
+    assert!(shown.contains("red→green"), "{shown}");
     let trace = world.specum(&["trace", "--json"]).json();
     assert_eq!((&trace["covered"], &trace["proven"]), (&json!(2), &json!(1)));
     let task = &trace["requirements"][0]["tasks"][0];
     assert_eq!((&task["done"], &task["checked"]), (&json!(true), &json!(true)));
+    assert_eq!(task["proof"], "red-green");
+    // A check that was green before the work proves nothing.
+    world.specum(&["next"]).exits(0);
+    world.specum_with(&["finish", "1.2"], b"TASK_COMPLETE\n").exits(0);
+    let trace = world.specum(&["trace", "--json"]).json();
+    assert_eq!(trace["proven"], 1);
+    assert_eq!(trace["requirements"][1]["tasks"][0]["proof"], "green-before");
 }
 
 #[test]

@@ -58,6 +58,9 @@ mod other_tools;
 /// The documents around a plan.
 mod documents;
 
+/// What a check does before the work.
+mod red;
+
 /// The checks of a whole plan, and checks that cannot be run.
 mod plan_checks;
 

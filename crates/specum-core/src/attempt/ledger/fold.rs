@@ -10,6 +10,7 @@ use super::{
 use crate::attempt::{Attempt, AttemptId};
 use crate::journal::{Entry, Record};
 use crate::plan_record::PlanEdit;
+use crate::spec::red::FirstResult;
 use crate::tasks::TaskKey;
 
 impl Ledger {
@@ -22,6 +23,9 @@ impl Ledger {
             self.open(attempt, record.run.is_some());
         }
         let (Some(task), Some(id)) = (record.entry.task(), self.attempt_of(record)) else {
+            if let Entry::Red { task, result, .. } = &record.entry {
+                TaskStory::of(&mut self.stories, task).was_red |= *result == FirstResult::Red;
+            }
             return;
         };
         self.add_to_story(record, task, &id);
@@ -147,6 +151,7 @@ impl Ledger {
         self.left.iter_mut().for_each(|left| left.is_of_earlier_loop = true);
         for story in self.stories.values_mut() {
             story.is_of_earlier_loop = true;
+            story.first = None;
             if standing == LoopStanding::Completed {
                 story.ground = Ground::default();
             }
@@ -206,6 +211,13 @@ impl Ledger {
                     !left.is_of(task, is_earlier) && (is_earlier || !left.is_of(task, true))
                 });
                 self.left_by_checks.extend(left.iter().cloned());
+            }
+            Entry::Red { left, .. } => {
+                self.left_by_checks.extend(left.keys().cloned());
+                if let Some(progress) = self.attempts.get_mut(id) {
+                    let left = left.iter().map(|(path, digest)| (path.clone(), digest.clone()));
+                    progress.attempt.dirty.extend(left);
+                }
             }
             Entry::Late { changed, .. } => {
                 self.late.extend(changed.iter().cloned());

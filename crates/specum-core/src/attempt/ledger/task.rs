@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Attempt, AttemptId};
 use crate::journal::Entry;
+use crate::spec::red::FirstResult;
 use crate::tasks::TaskKey;
 
 /// How the attempts at a task have ended so far.
@@ -20,6 +21,10 @@ pub(super) struct TaskStory {
     /// The last commit, once a pass is settled; `None` in it if there was nothing to
     /// commit.
     pub(super) commit: Option<Option<String>>,
+    /// What its check did before the work, and which check that was.
+    pub(super) first: Option<(String, FirstResult)>,
+    /// Whether its check was seen to fail when the plan was written.
+    pub(super) was_red: bool,
     pub(super) ground: Ground,
 }
 
@@ -36,6 +41,8 @@ impl TaskStory {
             failure: None,
             kept: None,
             commit: None,
+            first: None,
+            was_red: false,
             ground: Ground::default(),
         };
         let story = stories.entry(task.id.clone()).or_insert_with(new);
@@ -56,6 +63,7 @@ impl TaskStory {
             Entry::Passed { .. } => (self.failure, self.kept) = (None, None),
             Entry::Kept { reference, .. } => self.kept = Some(reference.clone()),
             Entry::Committed { commit, .. } => self.commit = Some(commit.clone()),
+            Entry::Red { check, result, .. } => self.first = Some((check.clone(), *result)),
             _ => {}
         }
     }
@@ -118,6 +126,10 @@ impl Ground {
                 self.now.paths.extend(changed.iter().cloned());
             }
             Entry::Waits { changed, .. } => self.now.paths.extend(changed.iter().cloned()),
+            Entry::Red { left, .. } => {
+                let dirty = self.now.dirty.get_or_insert_default();
+                dirty.extend(left.iter().map(|(path, digest)| (path.clone(), digest.clone())));
+            }
             Entry::Passed { .. } => {
                 self.before_pass = Some((id.clone(), std::mem::take(&mut self.now)));
             }

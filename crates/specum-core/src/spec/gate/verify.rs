@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::tasks::{Planned, open};
 use super::{Facts, Findings, Look, Manifest, Rule};
-use crate::spec::red::FirstRun;
-use crate::tasks::{Command, Marker, Mode, Program};
+use crate::spec::red::{self, FirstRun};
+use crate::tasks::{Command, Mode, Program};
 
 pub(super) fn judge(
     planned: &[Planned<'_>],
@@ -220,9 +220,7 @@ fn before(one: &Planned<'_>, facts: &Facts<'_>, findings: &mut Findings<'_>) {
 
 /// Whether a check may pass before the work: it keeps something as it is.
 fn is_guard(one: &Planned<'_>) -> bool {
-    one.task.mode() == Mode::Verify
-        || one.task.markers.contains(&Marker::Yellow)
-        || one.links.green_before.is_some()
+    red::may_be_green(one.task, &one.links)
 }
 
 /// Guards are for what stays as it is. Most work changes something.

@@ -62,7 +62,7 @@ fn kinds(task: &Task) -> Vec<&'static str> {
         (true, "all"),
         (task.attempts.len() > 1, "again"),
         (sign != "✓", "open"),
-        (has(Mark::Unproved) || has(Mark::ByPerson), "unproved"),
+        (has(Mark::Unproved) || has(Mark::ByPerson) || has(Mark::GreenBefore), "unproved"),
         (has(Mark::Outside), "outside"),
     ];
     all.into_iter().filter_map(|(holds, kind)| holds.then_some(kind)).collect()
@@ -127,7 +127,7 @@ fn row(page: &Page<'_>, place: usize, task: &Task) -> Markup {
 
 fn tag(mark: Mark, task: &Task) -> Markup {
     let tone = match mark {
-        Mark::Unproved | Mark::ByPerson => "wary",
+        Mark::Unproved | Mark::GreenBefore | Mark::ByPerson => "wary",
         Mark::BySuite | Mark::Outside => "quiet",
         Mark::Fixes => "cool",
     };
