@@ -27,6 +27,9 @@ const LONGEST_WAIT: Millis = 30 * 60_000;
 /// then, so there is nothing to wait for.
 const LONGEST_END: Millis = 30_000;
 
+/// How long an agent may try to reach its model's server while another one could work.
+const OUT_OF_REACH: Millis = 60_000;
+
 /// Prices are sums of fractions: one that is this much above the cap is not.
 const ROUNDING: f64 = 1e-9;
 
@@ -82,12 +85,21 @@ struct Candidate {
     has_named_price: bool,
 }
 
+impl Candidate {
+    /// Whether it can work now.
+    fn is_free(&self, now: Millis) -> bool {
+        self.useless.is_none() && self.limited.as_ref().is_none_or(|(until, _)| *until <= now)
+    }
+}
+
 /// An agent at work.
 #[derive(Debug)]
 struct Running {
     agent: usize,
     started: Millis,
     last_sign: Millis,
+    /// Since when it has done nothing but try to reach its server.
+    retries: Option<Millis>,
     /// Tools that have not answered yet.
     tools: u32,
     usage: Usage,
@@ -148,9 +160,7 @@ impl Agents {
     /// Who is to work now: the first agent that can.
     pub fn choose(&self, now: Millis) -> Choice {
         let usable = || self.agents.iter().enumerate().filter(|(_, agent)| agent.useless.is_none());
-        let free =
-            |agent: &Candidate| agent.limited.as_ref().is_none_or(|(until, _)| *until <= now);
-        if let Some((agent, _)) = usable().find(|(_, agent)| free(agent)) {
+        if let Some((agent, _)) = usable().find(|(_, agent)| agent.is_free(now)) {
             return if self.not_before > now {
                 let why = "the last attempt came to nothing".to_owned();
                 Choice::Wait { agent, until: self.not_before, why }
@@ -171,6 +181,12 @@ impl Agents {
                 Choice::Nobody(reasons.collect::<Vec<_>>().join("; "))
             }
         }
+    }
+
+    /// Whether another agent than this one could work now.
+    fn has_other(&self, agent: usize, now: Millis) -> bool {
+        let mut others = self.agents.iter().enumerate().filter(|(other, _)| *other != agent);
+        others.any(|(_, other)| other.is_free(now))
     }
 
     /// Whether one more agent may be started beside those at work. Some agents name
@@ -210,6 +226,7 @@ impl Agents {
             agent,
             started: now,
             last_sign: now,
+            retries: None,
             tools: 0,
             usage: Usage::default(),
             answered: false,
@@ -234,14 +251,17 @@ impl Agents {
         let Some(running) = self.running.get_mut(&launch) else { return };
         match sign {
             // An agent that waits by itself has nothing to show for it.
-            Sign::Retrying { .. } => return,
+            Sign::Retrying { .. } => {
+                running.retries.get_or_insert(now);
+                return;
+            }
             Sign::Tool { .. } => running.tools = running.tools.saturating_add(1),
             Sign::ToolEnded => running.tools = running.tools.saturating_sub(1),
             // It has what it waited for, whether or not every tool was reported.
             Sign::Text { .. } => running.tools = 0,
             Sign::Used(usage) => running.usage = *usage,
         }
-        running.last_sign = now;
+        (running.retries, running.last_sign) = (None, now);
     }
 
     /// A running agent has said its last word, and what is left is its end; or it
@@ -270,12 +290,18 @@ impl Agents {
         spent.or_else(|| budget.out_of_time(millis))
     }
 
-    /// Those who have taken too long.
+    /// Those who have taken too long, or cannot reach their server while another agent
+    /// could work.
     pub fn overdue(&self, now: Millis) -> Vec<(Launch, Trouble)> {
         let patience = self.patience;
         let silence = |running: &Running| match running.answered {
             true => patience.idle.min(LONGEST_END),
             false => patience.idle,
+        };
+        let out_of_reach = |running: &Running| {
+            let is_it = running.retries.is_some_and(|since| now - since >= OUT_OF_REACH)
+                && self.has_other(running.agent, now);
+            is_it.then(|| Trouble::Server("its server did not answer for a minute".into()))
         };
         self.running
             .iter()
@@ -285,7 +311,7 @@ impl Agents {
                 } else if running.tools == 0 && now - running.last_sign >= silence(running) {
                     Some((*launch, Trouble::Idle(silence(running) / 1000)))
                 } else {
-                    None
+                    out_of_reach(running).map(|trouble| (*launch, trouble))
                 }
             })
             .collect()
@@ -320,6 +346,10 @@ impl Agents {
             Trouble::NotAuthenticated(_) | Trouble::Missing(_) => {
                 self.agents[agent].useless = Some(trouble.clone());
                 After::Again
+            }
+            Trouble::Server(why) if self.has_other(agent, now) => {
+                self.limit(agent, why, reset, now);
+                if changed { After::Fail(trouble.clone()) } else { After::Again }
             }
             Trouble::Crash(_) | Trouble::Server(_) | Trouble::Idle(_) if !changed => {
                 self.came_to_nothing(trouble, now)

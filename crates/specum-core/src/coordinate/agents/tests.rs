@@ -259,6 +259,68 @@ fn an_agent_that_retries_by_itself_for_ever_is_silent() {
 }
 
 #[test]
+fn an_agent_that_cannot_reach_its_server_makes_way_for_one_that_can() {
+    let retries = Sign::Retrying { why: "no network".into() };
+    let gone = Trouble::Server("its server did not answer for a minute".into());
+    let patience = Patience { task: 3_600_000, idle: 600_000 };
+    let mut run = Agents::new(vec!["codex".into(), "claude".into()], patience);
+    run.started(Launch(0), 0, 0);
+    for at in [1_000, 30_000, 60_999] {
+        run.said(Launch(0), &retries, at);
+        assert_eq!(run.overdue(at), []);
+    }
+    assert_eq!(run.overdue(61_000), [(Launch(0), gone.clone())]);
+    // Whoever gets on meanwhile is given the same time again.
+    run.said(Launch(0), &Sign::Text { text: "here I am".into() }, 61_000);
+    run.said(Launch(0), &retries, 62_000);
+    assert_eq!(run.overdue(121_999), []);
+    assert_eq!(run.overdue(122_000), [(Launch(0), gone.clone())]);
+    // That was no attempt, and the other one is asked.
+    let after = run.ended(Launch(0), &troubled(gone.clone()), false, None, 122_000);
+    assert_eq!(after, After::Again);
+    assert_eq!(run.choose(122_000), Choice::Use(1));
+    let why = run.why_not(0, 122_000);
+    assert_eq!(why.as_deref(), Some("its server did not answer for a minute"));
+    assert_eq!(run.choose(152_000), Choice::Use(0), "it is asked again later");
+    // What it has changed is not passed on in silence.
+    run.started(Launch(1), 0, 152_000);
+    let after = run.ended(Launch(1), &troubled(gone.clone()), true, None, 153_000);
+    assert_eq!(after, After::Fail(gone.clone()));
+    assert_eq!(run.choose(153_000), Choice::Use(1));
+    // If nobody else can work, nothing is gained by ending it.
+    run.started(Launch(2), 1, 153_000);
+    run.said(Launch(2), &retries, 154_000);
+    run.limit(0, "429", None, 200_000);
+    assert_eq!(run.overdue(214_000), []);
+    let after = run.ended(Launch(2), &troubled(gone.clone()), false, None, 214_000);
+    assert_eq!(after, After::Fail(gone));
+}
+
+#[test]
+fn agents_of_which_none_reaches_its_server_do_not_take_turns_for_ever() {
+    let mut run = run(&["codex", "claude"]);
+    let gone = troubled(Trouble::Server("no network".into()));
+    let mut now = 0;
+    for launch in 0..100 {
+        let agent = match run.choose(now) {
+            Choice::Use(agent) => agent,
+            Choice::Wait { agent, until, .. } => {
+                now = until;
+                agent
+            }
+            Choice::Nobody(why) => panic!("{why}"),
+        };
+        run.started(Launch(launch), agent, now);
+        if let After::Stop(_, outcome) = run.ended(Launch(launch), &gone, false, None, now) {
+            assert!(matches!(outcome, Outcome::Circuit { .. }));
+            assert!(launch < 10, "{launch} starts");
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+#[test]
 fn a_cap_binds_while_agents_run() {
     let mut run = run(&["claude"]);
     let budget = Budget { max_tokens: Some(100), tokens: 50, ..Budget::default() };

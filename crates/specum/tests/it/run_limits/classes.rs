@@ -177,6 +177,29 @@ fn the_next_agent_goes_on_and_the_first_comes_back() {
 }
 
 #[test]
+fn an_agent_without_a_network_makes_way_for_the_next_one() {
+    let stage = one();
+    stage.agent("codex", codex::reconnects("waiting for network") + "hang");
+    stage.agent("claude", works());
+    let told = stage.hasty(&["--agent", "codex,claude"]);
+    told.ends(0, "complete");
+    let changes = stage.journal("agent-changed");
+    assert_eq!((&changes[0]["to"], changes.len()), (&json!("claude"), 1), "{}", told.call.stdout);
+    assert_eq!(changes[0]["why"], "its server did not answer for a minute");
+    assert_eq!((told.failures().len(), &told.all("passed")[0]["attempt"]), (0, &json!(1)));
+}
+
+#[test]
+fn who_works_as_root_is_told_what_lets_claude_work() {
+    let stage = one();
+    let refusal = "--dangerously-skip-permissions cannot be used with root/sudo privileges";
+    stage.agent("claude", format!("complain {refusal} for security reasons\nexit 1"));
+    let why = stage.run(&[]).ends(1, "no-agent");
+    let way = "Run specum as another user, or set IS_SANDBOX=1 if this is a container or a sandbox";
+    assert!(why.contains(refusal) && why.contains(way), "{why}");
+}
+
+#[test]
 fn whoever_is_not_signed_in_is_asked_once_and_the_person_told_what_to_do() {
     let stage = one();
     stage.agent("claude", claude::fails("authentication_failed", 401, "Invalid API key"));

@@ -80,6 +80,11 @@ pub(super) mod codex {
         done("TASK_COMPLETE", tokens)
     }
 
+    /// It has no connection, and tries again.
+    pub(crate) fn reconnects(why: &str) -> String {
+        say(&json!({"type": "error", "message": format!("Reconnecting... {why}")}))
+    }
+
     pub(crate) fn fails(message: &str) -> String {
         say(&json!({"type": "turn.failed", "error": {"message": message}})) + "exit 1\n"
     }
