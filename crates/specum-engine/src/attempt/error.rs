@@ -64,6 +64,9 @@ pub enum AttemptError {
     /// Somebody who does not own the spec has asked.
     #[error("another session has taken over {0}")]
     NotYours(String),
+    /// Another check counts than the one that was run.
+    #[error("another check of {0} was accepted while its check ran; the same again runs that one")]
+    OtherCheck(String),
     /// An attempt has rewritten the history.
     #[error("paused: {0}. Look at it, then `specum resume`")]
     Rewritten(String),

@@ -51,6 +51,8 @@ pub struct Examination<'a> {
     pub changed: Vec<String>,
     branch: Option<String>,
     check: CheckRun,
+    /// The check that counted when it was run.
+    counted: Option<Check>,
     /// The files among those changed that the check rests on.
     proofs: Vec<String>,
     /// Why some of what is changed cannot be committed.
@@ -98,8 +100,13 @@ impl Workspace {
         if !ledger.is_open(&opened.id) {
             return Err(AttemptError::NotOpen(opened.key.id.clone()));
         }
-        let found = self.find(opened, result, None)?;
-        self.write_verdict(opened, found, by)
+        loop {
+            let found = self.find(opened, result, None)?;
+            match self.write_verdict(opened, found, by) {
+                Err(AttemptError::OtherCheck(_)) => {}
+                judged => return judged,
+            }
+        }
     }
 
     /// The first half of a judgement: what stands now, and what becomes of the
@@ -114,7 +121,8 @@ impl Workspace {
         self.find(opened, result, changed)
     }
 
-    /// The second half: the verdict and what follows from it.
+    /// The second half: the verdict and what follows from it. If a person has accepted
+    /// another check since the first half, that half is to be done again.
     pub fn conclude(
         &self,
         opened: &Attempt,
@@ -143,7 +151,8 @@ impl Workspace {
             Ok(git) => self.take_back_elsewhere(&**git, opened, &changed)?,
             Err(_) => self.take_back_without_git(opened)?,
         };
-        let check = self.run_check(self.check_of(opened)?.as_ref(), &self.spec.root);
+        let counted = self.check_of(opened)?;
+        let check = self.run_check(counted.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
         let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
         let (branch, isolated) = (tree.branch, None);
@@ -152,6 +161,7 @@ impl Workspace {
             changed,
             branch,
             check,
+            counted,
             proofs,
             cannot,
             elsewhere,
@@ -173,11 +183,16 @@ impl Workspace {
         let cannot = git::cannot_be_committed(&changed, &[]);
         let branch = self.repository()?.status()?.branch;
         let (elsewhere, rewritten, isolated) = (Vec::new(), None, Some(commit.to_owned()));
+        if !check.is_of(&self.commands_of(opened)?) {
+            return Err(AttemptError::OtherCheck(opened.key.id.clone()));
+        }
+        let counted = self.check_of(opened)?;
         Ok(Examination {
             result,
             changed,
             branch,
             check,
+            counted,
             proofs,
             cannot,
             elsewhere,
@@ -217,6 +232,9 @@ impl Workspace {
         self.review_suite(&locked, &mut reviewed, false)?;
         self.tell(&mut reviewed);
         let opened = &self.renamed(opened)?;
+        if self.check_of(opened)? != found.counted {
+            return Err(AttemptError::OtherCheck(opened.key.id.clone()));
+        }
         let isolated = found.isolated.clone();
         let occasion = self.occasion(opened, by)?;
         let (mut judged, step) =

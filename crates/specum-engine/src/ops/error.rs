@@ -138,7 +138,9 @@ fn of_attempt(error: &AttemptError) -> ErrorKind {
         | AttemptError::NoTask(_)
         | AttemptError::Done(_)
         | AttemptError::NotOpen(_) => ErrorKind::NotFound,
-        AttemptError::Held { .. } | AttemptError::HeldByOther { .. } => ErrorKind::Busy,
+        AttemptError::Held { .. }
+        | AttemptError::HeldByOther { .. }
+        | AttemptError::OtherCheck(_) => ErrorKind::Busy,
         AttemptError::Rewritten(_)
         | AttemptError::OtherBranch { .. }
         | AttemptError::OffBranch { .. }

@@ -284,7 +284,10 @@ impl Crew<'_> {
             work.show(why);
             return Ok(Input::CheckFailed(attempt.clone()));
         }
-        self.workspace.conclude(opened, found, By::Run)?;
+        match self.workspace.conclude(opened, found, By::Run) {
+            Err(AttemptError::OtherCheck(_)) => return self.check(attempt),
+            judged => judged?,
+        };
         self.record_news()?;
         Ok(Input::Settled(attempt.clone()))
     }
@@ -308,7 +311,10 @@ impl Crew<'_> {
         if self.stop.is_set() {
             return Ok(Input::BrokenOff(opened.id.clone()));
         }
-        self.workspace.conclude(opened, found, By::Run)?;
+        match self.workspace.conclude(opened, found, By::Run) {
+            Err(AttemptError::OtherCheck(_)) => return self.judge_in_tree(work, passed),
+            judged => judged?,
+        };
         self.record_news()?;
         Ok(Input::Settled(opened.id.clone()))
     }

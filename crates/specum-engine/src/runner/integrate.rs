@@ -56,19 +56,22 @@ impl Crew<'_> {
             let reason = format!("it does not fit into the tree: {error}");
             return self.set_aside(work, reason, "");
         }
-        self.record_check(opened, true)?;
-        let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
-        if self.stop.is_set() {
-            self.take_out(opened, &paths)?;
-            return Ok(Input::BrokenOff(opened.id.clone()));
-        }
-        let judged = match self.workspace.conclude(opened, found, By::OnTop) {
-            // Nobody waits for this work any more, so it does not stay in the tree.
-            Err(error @ AttemptError::NotOpen(_)) => {
+        let judged = loop {
+            self.record_check(opened, true)?;
+            let found = self.workspace.examine(opened, &report.result, Some(paths.clone()))?;
+            if self.stop.is_set() {
                 self.take_out(opened, &paths)?;
-                return Err(error.into());
+                return Ok(Input::BrokenOff(opened.id.clone()));
             }
-            judged => judged?,
+            match self.workspace.conclude(opened, found, By::OnTop) {
+                Err(AttemptError::OtherCheck(_)) => {}
+                // Nobody waits for this work any more, so it does not stay in the tree.
+                Err(error @ AttemptError::NotOpen(_)) => {
+                    self.take_out(opened, &paths)?;
+                    return Err(error.into());
+                }
+                judged => break judged?,
+            }
         };
         if !judged.passed() {
             self.take_out(opened, &paths)?;

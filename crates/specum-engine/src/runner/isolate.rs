@@ -17,7 +17,7 @@ use super::crew::{Crew, Looked, PassedWork, StartRequest, Work, lock};
 use super::leavings::Leavings;
 use super::worktree::PreparedWorktree;
 use super::{RunError, Tell};
-use crate::attempt::{By, Renewed, Workspace};
+use crate::attempt::{AttemptError, By, Renewed, Workspace};
 use crate::git;
 use crate::names::{ISOLATED, ready_reference};
 use crate::ports::{Disk, Repository};
@@ -220,13 +220,16 @@ impl Crew<'_> {
     ) -> Result<Input, RunError> {
         let (git, opened) = (self.workspace.repository()?, &work.attempt);
         let changed = git.changed_between(&format!("{commit}^"), commit)?;
-        let found = self.workspace.examined_in_worktree(
-            opened,
-            &report.result,
-            (commit, changed),
-            check,
-        )?;
-        let judged = self.workspace.conclude(opened, found, By::OnTop)?;
+        let passed = (commit, changed);
+        let found = self.workspace.examined_in_worktree(opened, &report.result, passed, check);
+        let judged = match found.and_then(|found| self.workspace.conclude(opened, found, By::OnTop))
+        {
+            Err(AttemptError::OtherCheck(_)) => {
+                let (report, commit) = (report.clone(), commit.to_owned());
+                return self.take_in(work, PassedWork { report, commit, check: None });
+            }
+            judged => judged?,
+        };
         if judged.question().is_some() {
             // Its task may be gone, and with it what says that the work is needed.
             self.workspace.keep_commit(opened, commit)?;

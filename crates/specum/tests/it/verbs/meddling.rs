@@ -1,8 +1,9 @@
 //! Executors, and people, who do more than their task.
 
-use std::fs;
+use std::{fs, thread};
 
-use crate::world::{JOURNAL, STATE, TASKS, World};
+use crate::run::{Listener, agent, at_work, planned};
+use crate::world::{JOURNAL, STATE, TASKS, World, fifo, gate};
 
 fn journal_of(world: &World, event: &str) -> serde_json::Value {
     let journal = world.read("specs/test-spec/.ralph-journal.jsonl");
@@ -72,6 +73,55 @@ fn the_check_that_counts_is_the_one_on_record() {
     world.specum(&["next"]).exits(0);
     world.finish("1.1", "TASK_COMPLETE").exits(0);
     assert!(!world.path("specs/test-spec/.ralph-state.json").exists(), "complete");
+}
+
+/// A check that tells when it runs, and ends when the gate in the home is opened.
+const SLOW_CHECK: &str = "echo x > $HOME/line; read x < $HOME/gate; test -d .";
+
+#[test]
+fn a_check_that_is_accepted_while_another_one_runs_is_run_before_the_verdict() {
+    let world = World::started(&format!("- [ ] 1.1 a\n  - **Verify**: `{SLOW_CHECK}`\n"));
+    fifo(&world.home().join("gate"));
+    let mut line = Listener::new(&world, "line");
+    world.write(TASKS, world.read(TASKS).replace(SLOW_CHECK, "test -f b"));
+    let call = thread::scope(|scope| {
+        let judge = scope.spawn(|| world.finish("1.1", "TASK_COMPLETE"));
+        line.line();
+        world.person(&["accept", "1.1"]);
+        gate(&world.home().join("gate"));
+        judge.join().expect("the verdict is there")
+    });
+    assert!(call.exits(1).stdout.contains("`test -f b` ended with code 1"), "{}", call.stdout);
+    assert!(world.read(TASKS).starts_with("- [ ] 1.1"), "the first check alone proves nothing");
+    world.write("b", "");
+    world.finish("1.1", "TASK_COMPLETE").exits(0);
+}
+
+#[test]
+fn in_a_run_too_a_check_that_is_accepted_while_another_one_runs_is_run_before_the_verdict() {
+    for isolate in [&[][..], &["--isolate"]] {
+        let world = planned(&format!("- [ ] 1.1 a\n  - **Verify**: `{SLOW_CHECK}`\n"));
+        fifo(&world.home().join("gate"));
+        let mut line = Listener::new(&world, "line");
+        let plan = world.path(TASKS).display().to_string();
+        let works = agent(
+            &world,
+            &format!(
+                "sed -i 's/`echo.*`/`test -f b`/' {plan}\ntest ! -e $HOME/once || touch b\n\
+                 touch a $HOME/once\necho TASK_COMPLETE\n"
+            ),
+        );
+        let mut run = at_work(&world, &works, isolate);
+        line.line();
+        world.person(&["accept", "1.1"]);
+        gate(&world.home().join("gate"));
+        assert_eq!(run.wait().unwrap().code(), Some(0), "{isolate:?}");
+        let fell_through = [world.journal("failed"), world.journal("set-aside")].concat();
+        assert_eq!(fell_through.len(), 1, "{isolate:?}: {fell_through:?}");
+        let why = fell_through[0].to_string();
+        assert!(why.contains("`test -f b` ended with code 1"), "{isolate:?}: {why}");
+        assert_eq!(world.count("passed"), 1);
+    }
 }
 
 #[test]
