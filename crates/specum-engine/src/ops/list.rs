@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use specum_core::state::State;
+use specum_core::owner::{Asker, Holder};
+use specum_core::state::{Phase, Standing, State};
 use specum_core::tasks::Task;
 
 use super::{Caller, OpError};
+use crate::owner;
 use crate::project::{Project, Spec};
 use crate::store::{self, Store};
 
@@ -28,6 +30,8 @@ pub struct SpecRow {
     pub active: bool,
     /// The phase of its loop, or `corrupt`; null without a loop.
     pub phase: Option<String>,
+    /// Where it stands, in words.
+    pub standing: String,
     /// How many boxes are ticked.
     pub done: usize,
     /// How many boxes there are.
@@ -63,12 +67,30 @@ pub fn list(caller: &Caller<'_>) -> Result<SpecList, OpError> {
         let store = Store::of(&spec);
         let tasks = store.read_tasks().ok().flatten().unwrap_or_default();
         let file = tasks.file();
-        let phase = store.read_state().map(|state| match state {
+        let state = store.read_state();
+        let phase = state.as_ref().map(|state| match state {
             Ok(State { phase, .. }) => phase.as_str().to_owned(),
             Err(_) => "corrupt".to_owned(),
         });
+        let standing = match &state {
+            None if file.count() > 0 && file.done_count() == file.count() => "finished",
+            None => "not running",
+            Some(Err(_)) => "corrupt state",
+            Some(Ok(state)) => match &state.standing {
+                Standing::Blocked(_) => "blocked",
+                Standing::Paused(_) => "paused",
+                Standing::Running
+                    if owner::holder(&store, Some(state), Asker::Person) != Holder::Nobody =>
+                {
+                    "at work"
+                }
+                Standing::Running if state.phase == Phase::Execution => "begun, nobody at work",
+                Standing::Running => state.phase.as_str(),
+            },
+        };
         SpecRow {
             active: active.as_ref() == Some(&spec),
+            standing: standing.to_owned(),
             name: spec.name,
             path: spec.shown,
             phase,

@@ -41,6 +41,7 @@ pub struct Skip {
 
 /// A task that is worked on once more.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Retry {
     /// The task.
     pub task: String,

@@ -23,8 +23,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let rows = specs.iter().map(|spec| {
         let mark = if spec.active { "*" } else { " " };
         let done = format!("{}/{}", spec.done, spec.total);
-        let phase = spec.phase.as_deref().unwrap_or("not running");
-        [mark.to_owned(), spec.name.clone(), done, phase.to_owned(), spec.path.clone()]
+        [mark.to_owned(), spec.name.clone(), done, spec.standing.clone(), spec.path.clone()]
     });
     let header = ["", "SPEC", "DONE", "LOOP", "PATH"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(header).chain(rows).collect();

@@ -58,6 +58,9 @@ fn as_text(status: &Status, all: bool) -> String {
         line("so far", so_far);
     }
     if let Some(outcome) = &status.last_run {
+        // Why it is blocked stands above.
+        let said_above = status.blocked.as_ref().filter(|why| outcome.ends_with(why.as_str()));
+        let outcome = said_above.map_or(outcome.as_str(), |_| "blocked");
         line("last run", sanitize::one_line(outcome));
     }
     if !status.unverified.is_empty() {

@@ -173,6 +173,8 @@ fn one_thing_has_one_name_in_every_answer() {
             for (name, instead) in [("name", "spec"), ("grade", "severity")] {
                 assert!(!fields.contains_key(name), "{answer}: {name}, not {instead}");
             }
+            let odd = fields.keys().find(|field| field.contains(['_', '-']));
+            assert_eq!(odd, None, "{answer}: names are in camel case");
             let is_list = fields.get("tasks").is_none_or(|tasks| tasks["type"] == "array");
             assert!(is_list, "{answer}: tasks is a list, and total a number");
         }

@@ -54,14 +54,14 @@ fn list_shows_every_spec_with_its_progress_and_marks_the_active_one() {
     call.exits(0);
     assert_eq!(
         call.stdout,
-        "  SPEC       DONE  LOOP         PATH\n  \
-         bare       0/0   not running  ./specs/bare\n\
-         * test-spec  1/2   execution    ./specs/test-spec\n"
+        "  SPEC       DONE  LOOP                   PATH\n  \
+         bare       0/0   not running            ./specs/bare\n\
+         * test-spec  1/2   begun, nobody at work  ./specs/test-spec\n"
     );
     let bare = json!({"spec": "bare", "path": "./specs/bare", "active": false, "phase": null,
-        "done": 0, "total": 0});
+        "standing": "not running", "done": 0, "total": 0});
     let active = json!({"spec": "test-spec", "path": "./specs/test-spec", "active": true,
-        "phase": "execution", "done": 1, "total": 2});
+        "phase": "execution", "standing": "begun, nobody at work", "done": 1, "total": 2});
     assert_eq!(world.specum(&["list", "--json"]).json(), json!({"specs": [bare, active]}));
     world.raw_state("{");
     assert_eq!(world.specum(&["list", "--json"]).json()["specs"][1]["phase"], "corrupt");
@@ -256,8 +256,9 @@ fn status_says_where_the_loop_stands() {
     assert_eq!(status["next"], "1.2");
     assert_eq!(
         status["tasks"][1],
-        json!({"id": "1.2", "title": "Second", "done": false, "line": 2, "state": "open",
-            "attempts": 0, "why": null, "telling": [], "work": null, "commit": null})
+        json!({"id": "1.2", "title": "Second", "done": false, "optional": false, "line": 2,
+            "state": "open", "attempts": 0, "why": null, "telling": [], "work": null,
+            "commit": null})
     );
     assert_eq!((&status["paused"], &status["blocked"]), (&json!(false), &Value::Null));
     world.stop().reason();

@@ -90,14 +90,28 @@ fn status_of_200_tasks_fits_on_a_screen() {
 fn list_has_a_header_and_words() {
     let world = World::with_tasks(&plan(1, 3));
     world.write("specs/other/tasks.md", "- [x] 1.1 a\n");
+    let stands = |name: &str, phase: &str, more: &Value| {
+        world.write(&format!("specs/{name}/tasks.md"), "- [ ] 1.1 a\n");
+        let mut state = json!({"phase": phase, "totalTasks": 1});
+        state.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.write(&format!("specs/{name}/.ralph-state.json"), state.to_string());
+    };
+    stands("a-paused", "execution", &json!({"awaitingApproval": true}));
+    stands("b-blocked", "execution", &json!({"blocked": "1.1 failed"}));
+    stands("c-design", "design", &json!({}));
+    world.write("specs/d-corrupt/.ralph-state.json", "{");
     let shown = world.specum(&["list"]).exits(0).stdout.clone();
     let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
     assert_eq!(
         lines,
         [
-            "  SPEC       DONE  LOOP         PATH",
-            "  other      1/1   not running  ./specs/other",
-            "* test-spec  1/3   execution    ./specs/test-spec",
+            "  SPEC       DONE  LOOP                   PATH",
+            "  a-paused   0/1   paused                 ./specs/a-paused",
+            "  b-blocked  0/1   blocked                ./specs/b-blocked",
+            "  c-design   0/1   design                 ./specs/c-design",
+            "  d-corrupt  0/0   corrupt state          ./specs/d-corrupt",
+            "  other      1/1   finished               ./specs/other",
+            "* test-spec  1/3   begun, nobody at work  ./specs/test-spec",
         ]
     );
 }
