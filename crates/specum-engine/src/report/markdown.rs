@@ -62,7 +62,14 @@ pub(super) fn render(report: &Report, length: Length) -> String {
 fn head(report: &Report) -> Vec<String> {
     let verdict = words::verdict(report).into_iter().map(|(strong, part)| match strong {
         true => format!("**{}**", plain(&part)),
-        false => plain(&part),
+        // The parts are one text, with blanks between them.
+        false => {
+            let words = plain(&part);
+            let (before, behind) =
+                (part.starts_with(' '), part.ends_with(' ') && !words.is_empty());
+            let blank = |there: bool| if there { " " } else { "" };
+            format!("{}{words}{}", blank(before), blank(behind))
+        }
     });
     let standing = words::standing(report.standing);
     vec![format!("## {}: {standing}\n\n{}\n", plain(&report.spec), verdict.collect::<String>())]

@@ -73,6 +73,7 @@ fn the_form_follows_the_word_or_the_ending_of_the_file() {
         markdown.starts_with("## test-spec: Complete\n\n**All 5 tasks are done**"),
         "{markdown}"
     );
+    assert!(markdown.contains(", and **one is ticked without proof**."), "{markdown}");
     assert!(markdown.contains("| ✓ | 1.1 | Keep links | 1 |"), "{markdown}");
     let junit = world.specum(&["report", "--format", "junit"]).exits(0).stdout.clone();
     assert!(
