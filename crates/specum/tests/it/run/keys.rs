@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::terminals::in_a_session;
 use super::{Listener, agent, command_run, committed, nothing_is_left, planned};
 use crate::terminal::{CTRL_C, CTRL_Z, ENTER, Terminal};
@@ -108,6 +110,32 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
     terminal.press(&format!("exit{ENTER}"));
     terminal.ended();
     nothing_is_left(&world);
+}
+
+#[test]
+fn the_terminal_is_what_it_was_after_every_signal_that_ends_a_run() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::QUIT, 131)] {
+        let world = planned("- [ ] 1.1 a\n");
+        let agent = waiting_agent(&world);
+        let run = command_run(&world, &agent, &[]);
+        let (mut line, mut pid) = (Listener::new(&world, "line"), Listener::new(&world, "pid"));
+        let mut terminal = Terminal::of_size(shell(&run), 60, 100);
+        terminal.shows("ready>");
+        let named = "sh -c 'echo $$ > $HOME/pid; exec \"$@\"' run";
+        terminal.press(&format!("{named} {}{ENTER}", typed(&run)));
+        line.line();
+        terminal.until("a spinner", |screen| spinners(screen) == 1);
+        assert!(!terminal.shows_keys());
+        let pid = pid.line().parse().expect("a number");
+        kill_process(Pid::from_raw(pid).expect("a process"), signal).unwrap();
+        terminal.until("a second prompt", |screen| screen.matches("ready>").count() == 2);
+        assert!(terminal.shows_keys(), "{signal:?}");
+        terminal.press(&format!("echo code $?{ENTER}"));
+        terminal.shows(&format!("code {code}"));
+        terminal.press(&format!("exit{ENTER}"));
+        terminal.ended();
+        nothing_is_left(&world);
+    }
 }
 
 #[test]
