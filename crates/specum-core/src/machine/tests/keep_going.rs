@@ -67,7 +67,7 @@ fn a_loop_that_is_no_longer_to_keep_going_is_blocked_by_what_is_blocked() {
     assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
     let stops = Start { keep_going: Some(false), ..Start::default() };
     assert_eq!(world.happen(Event::Start(stops)), [Signal::Blocked]);
-    let why = "task 1.1 failed once (recovery mode is off): verify failed";
+    let why = "task 1.1 failed once (`--recovery-mode` would add a fix task): verify failed";
     assert_eq!(world.due(), Due::Blocked(why.into()));
     world.happen(Event::Skip { index: 0 });
     assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
