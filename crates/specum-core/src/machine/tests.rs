@@ -4,6 +4,8 @@ use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq};
 
 use super::*;
 use crate::budget::Charge;
+use crate::plan_record::PlanRecord;
+use crate::state::PauseAfter;
 use crate::tasks::Task;
 
 /// A loop over a task file, carried out in memory.
