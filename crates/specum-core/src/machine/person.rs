@@ -66,6 +66,7 @@ impl Loop<'_> {
     pub(super) fn unskip(&mut self, task: &Task) {
         self.state.skipped.retain(|name| !task.is_named(name));
         self.begin_anew(task);
+        self.lift_block();
     }
 
     pub(super) fn retry(&mut self, task: &Task) {

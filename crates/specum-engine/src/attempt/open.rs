@@ -73,8 +73,11 @@ impl Workspace {
         let (Some(state), file) = (&reviewed.view.state, reviewed.view.file()) else {
             return Ok(Vec::new());
         };
-        let joining = machine::joiners(state, &file, &self.scope, room);
+        let mut joining = machine::joiners(state, &file, &self.scope, room);
         let ledger = self.store.ledger()?;
+        // A person may have skipped a task and want it after all before its agent was ended.
+        let open = ledger.open_attempts();
+        joining.retain(|&index| open.iter().all(|other| !file.tasks[index].is_named(&other.key.id)));
         let neighbour = pending(state, &file, &ledger).into_iter().find_map(|(_, opened)| opened);
         let (Some(neighbour), false) = (neighbour, joining.is_empty()) else {
             return Ok(Vec::new());

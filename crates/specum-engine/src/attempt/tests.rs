@@ -1,8 +1,14 @@
-use specum_core::machine::Start;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use specum_core::journal::Entry;
+use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Holder, Owner};
 
-use super::{AttemptError, Workspace};
-use crate::ports::World;
+use super::{AttemptError, NextWork, Workspace};
+use crate::memory::{MemoryClock, MemoryDisk, MemoryRepositories};
+use crate::ports::{Clock, World};
 use crate::project::Project;
 
 #[test]
@@ -22,4 +28,38 @@ fn of_two_sessions_that_begin_a_loop_nobody_holds_the_first_gets_it() {
     workspace.start_after(start("a"), &Holder::Nobody).unwrap();
     // Who has seen the first one takes over from it, and says so.
     workspace.start_after(start("b"), &Holder::Other(session("a"))).unwrap();
+}
+
+/// A project in memory with one spec, whose plan is this.
+fn in_memory(plan: &str) -> Workspace {
+    let clock = Arc::new(MemoryClock::at(Timestamp::UNIX_EPOCH));
+    let disk = MemoryDisk::new(Arc::clone(&clock) as Arc<dyn Clock>);
+    disk.put(Path::new("/p/specs/demo/tasks.md"), plan.as_bytes());
+    let repositories = Arc::new(MemoryRepositories::init(&disk, Path::new("/p")));
+    let disk = Arc::new(disk);
+    let world = World { disk, clock, repositories, state_home: None, ..World::real() };
+    let project = Project::at(&world, "/p".into());
+    Workspace::new(&project, project.spec("demo").unwrap()).unwrap()
+}
+
+#[test]
+fn a_task_does_not_join_its_group_anew_while_an_attempt_at_it_is_open() {
+    let workspace = in_memory("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    workspace.start(Start::default()).unwrap();
+    let NextWork::Work(opened) = workspace.open().unwrap() else { panic!("nothing is due") };
+    let key = &opened[1].key;
+    let says = |entry, event| {
+        let locked = workspace.store.lock().unwrap();
+        let view = locked.read().unwrap();
+        let step = machine::step(view.state.as_ref().unwrap(), &view.file(), event);
+        locked.write_step(entry, &step).unwrap();
+    };
+    // Before the run has heard of it, which is to end the agent.
+    says(Entry::Skipped { task: key.clone() }, Event::Skip { index: 1 });
+    says(Entry::Unskipped { task: key.clone() }, Event::Unskip { index: 1 });
+    assert_eq!(workspace.join(5).unwrap(), []);
+    let number = opened[1].number;
+    workspace.record(&opened[1], |task| Entry::Cleared { task, attempt: number }).unwrap();
+    let joined = workspace.join(5).unwrap();
+    assert_eq!(joined.iter().map(|attempt| &attempt.key).collect::<Vec<_>>(), [key]);
 }

@@ -238,7 +238,9 @@ impl World {
     fn task_to_steer(&mut self) -> Option<(Task, bool)> {
         let text = self.tasks();
         let task = self.some_task(&TaskFile::scan(&text))?;
-        let is_worked = self.run.is_none() && self.is_worked_on(&soul(&task));
+        // Without a loop an executor works for nobody.
+        let has_session = self.run.is_none() && self.state_bytes().is_some();
+        let is_worked = has_session && self.is_worked_on(&soul(&task));
         Some((task, is_worked))
     }
 

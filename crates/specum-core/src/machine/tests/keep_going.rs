@@ -117,3 +117,15 @@ fn the_state_of_such_a_loop_can_be_read_again() {
         world.due()
     );
 }
+
+#[test]
+fn what_is_not_skipped_any_more_is_due_and_is_blocked_when_it_has_used_its_attempts() {
+    let mut world = keeps_going("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+    world.fail(0);
+    assert_eq!(world.happen(Event::Skip { index: 1 }), [Signal::Blocked]);
+    world.happen(Event::Unskip { index: 1 });
+    assert_eq!(world.due(), Due::Work(Unit::Sequential(1)));
+    assert_eq!(world.fail(1), [Signal::Blocked]);
+    let Due::Blocked(why) = world.due() else { panic!("{:?}", world.due()) };
+    assert!(["1.1", "1.2"].iter().all(|id| why.contains(&format!("task {id} failed"))), "{why}");
+}
