@@ -132,6 +132,10 @@ impl World {
 
     fn rewrites_a_title(&mut self, file: &TaskFile<'_>) -> Edit {
         let task = self.some_task(file)?;
+        if self.truth.tasks.known.get(&soul(&task)).is_some_and(|known| known.removal) {
+            // Put back under another title, before anybody has looked, it is another task.
+            return None;
+        }
         let kind = if file.has_ids { Edited::WORDS } else { Edited::TITLE };
         let text = plan::reworded(file, &task, "Task ", "Better task ")
             .or_else(|| plan::reworded(file, &task, "Better task ", "Task "))?;

@@ -101,7 +101,7 @@ impl Observer {
 }
 
 impl World {
-    /// Completes what a dead process has announced, as whoever takes the lock does.
+    /// Completes what a dead process has announced, as the next holder of the lock does.
     pub(crate) fn recover(&mut self) -> Result<(), Halt> {
         self.observe()?;
         if self.observer.is_half_done {
@@ -143,7 +143,7 @@ impl World {
             let line = &rest[..end.unwrap_or(rest.len())];
             let record = journal::records(line).next();
             if record.is_none() && end.is_none() {
-                // Torn: whoever writes next ends the line.
+                // Torn: the next writer ends the line.
                 return Ok(());
             }
             self.observer.read += line.len();
@@ -589,6 +589,7 @@ impl World {
         let on_record: BTreeMap<String, &OnRecord> =
             plan_record.tasks().iter().map(|task| (soul_of(&task.task), task)).collect();
         let known = &self.truth.tasks.known;
+        promise!(on_record.len() == plan_record.tasks().len(), "a task is on record twice");
         promise!(
             on_record.keys().eq(known.keys()),
             "on record are {:?}, there were {:?}",
