@@ -1,10 +1,10 @@
-//! Every figure of specum, each beside its yardstick in the same run.
+//! Every figure of specum, each with its yardstick in the same run.
 //!
 //! `cargo figures` tells on standard error what it is doing and prints one table. The
 //! binary measured is the one that is released. A goal that is missed is shown and is
 //! no failure: machines differ.
 //!
-//! Each group gives rows, and every row stands beside a yardstick of the same
+//! Each group gives rows, and every row has a yardstick of the same
 //! run. `Scale::Quick` measures the same rows at sizes that say nothing, for
 //! the test that keeps this from rotting.
 

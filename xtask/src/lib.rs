@@ -6,7 +6,7 @@
 pub mod campaign;
 /// Deliberate faults that the simulation must find.
 pub mod faults;
-/// Every figure beside its yardstick.
+/// Every figure and its yardstick.
 pub mod figures;
 /// The report of the demo as a picture.
 pub mod page;
@@ -25,7 +25,7 @@ pub fn cargo() -> Command {
     cargo
 }
 
-/// Builds specum and the helper programs of the tests beside this program, in its
+/// Builds specum and the helper programs of the tests next to this program, in its
 /// profile: cargo does so by itself only for the tests of their own package.
 pub fn build_programs() -> anyhow::Result<()> {
     let (built, is_dev) = (harness::built(), harness::built().ends_with("debug"));

@@ -1,6 +1,6 @@
 //! What a loop may use, and what it has used.
 //!
-//! Both are part of the state, so that a cap binds whoever works next and
+//! Both are part of the state, so that a cap binds the next worker too and
 //! however often the run is started again. An attempt that ended without saying
 //! what it used is charged like the dearest one so far: a cap must not be
 //! passed by dying early.
@@ -99,7 +99,7 @@ impl Budget {
         }
     }
 
-    /// Takes a cap in dollars over from whoever starts the loop. One that is higher
+    /// Takes a cap in dollars over from a start of the loop. One that is higher
     /// lets an agent that has named no price try again.
     pub fn allow_cost(&mut self, cap: Option<f64>) {
         if cap > self.max_cost {

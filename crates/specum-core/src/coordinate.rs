@@ -2,7 +2,7 @@
 //!
 //! [`Coordinator::handle`] takes what has happened and says what is to be done. It
 //! knows neither clock nor file nor process: time comes in as milliseconds since the
-//! run began, and whoever drives it carries out the [`Action`]s and tells what became
+//! run began, and the driver carries out the [`Action`]s and tells what became
 //! of them. So threads drive it today, a simulation in tests, and messages from other
 //! machines can drive it tomorrow.
 //!

@@ -3,7 +3,7 @@
 //!
 //! They tell "the same" from "something moved" in files that outlive a release.
 //! The standard library's hasher promises no such stability, and nothing here
-//! needs to withstand an attacker: whoever can forge the input can edit the
+//! needs to withstand an attacker: a process that can forge the input can edit the
 //! file the digest stands in.
 
 use std::fmt;

@@ -97,7 +97,7 @@ pub enum Entry {
         /// The task.
         task: TaskKey,
     },
-    /// A person says something to whoever works on a task from then on, or on any.
+    /// A person says something to every further attempt at a task, or at any.
     Noted {
         /// The task; `None`: every one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -562,7 +562,7 @@ pub enum Entry {
         /// The commit's id, if there was something to commit.
         #[serde(with = "empty_is_none")]
         commit: Option<String>,
-        /// What the check has left in the tree beside the attempt's work.
+        /// What the check has left in the tree apart from the attempt's work.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<String>,
     },

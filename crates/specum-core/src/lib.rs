@@ -19,9 +19,9 @@
 //!   and has used; [`protocol`] is what a run and its workers say to each other;
 //! - [`journal`], [`settings`] and [`hook`] are the remaining formats, and
 //!   [`summary`] is what a person wants to know of a journal;
-//! - [`report`] is everything that became of a loop, for whoever comes back to it, with
+//! - [`report`] is everything that became of a loop, for a person who comes back to it, with
 //!   [`timeline`], [`look`], [`patch`] and [`secrets`];
-//! - [`picture`] is a spec at this moment, for whoever shows one that somebody else works;
+//! - [`picture`] is a spec at this moment, for a view of one that somebody else works;
 //! - [`authoring`] moves the planning of a spec one event forward;
 //! - [`notice`] is what a person hears who is not looking;
 //! - [`check`] is the lint of a task file, [`spec`] reads and judges the documents

@@ -127,14 +127,14 @@ pub fn readable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What is kept beside a text for people if it holds bytes that are no UTF-8:
+/// What is kept with a text for people if it holds bytes that are no UTF-8:
 /// all of it, in hexadecimal digits.
 pub fn bytes_beside_text(bytes: &[u8]) -> Option<String> {
     let digits = || bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     std::str::from_utf8(bytes).is_err().then(digits)
 }
 
-/// The bytes behind a text for people, and what is kept beside it.
+/// The bytes behind a text for people, and what is kept with it.
 pub fn text_or_bytes(text: &str, digits: Option<&str>) -> Vec<u8> {
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let bytes = digits.and_then(|digits| digits.as_bytes().chunks(2).map(pair).collect());

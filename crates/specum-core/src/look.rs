@@ -26,7 +26,7 @@ pub struct LookAt {
     pub why: Vec<Vec<Piece>>,
 }
 
-/// A sign before a task; a word stands beside it wherever it is shown.
+/// A sign before a task; a word stands next to it wherever it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {

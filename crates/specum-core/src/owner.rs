@@ -164,7 +164,7 @@ impl Holder {
         }
     }
 
-    /// Whoever else holds the spec.
+    /// Somebody else, who holds the spec.
     pub fn other(&self) -> Option<&Owner> {
         match self {
             Holder::Other(owner) => Some(owner),

@@ -1,7 +1,7 @@
 //! A spec at this moment: how it stands, what it needs of a person, who is at work on
 //! what, what is next, how far each phase is, what it has taken, and what happened last.
 //!
-//! It is folded from the journal, the state and the plan, for whoever shows a spec that
+//! It is folded from the journal, the state and the plan, for a view of a spec that
 //! somebody else works: the web view and the terminal view show the same value. Every text
 //! of others in it has come through a [`Veil`](crate::report::Veil). Moments are
 //! milliseconds since 1970, lengths of time are milliseconds.

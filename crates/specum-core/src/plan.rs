@@ -1,4 +1,4 @@
-//! Which task comes next, and which may run beside it.
+//! Which task comes next, and which may run at the same time.
 //!
 //! The order is the order of the file, with one exception: a task that has an
 //! open fix task waits for it, although the fix stands behind it.

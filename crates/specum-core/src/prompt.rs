@@ -2,7 +2,7 @@
 //!
 //! The texts are Markdown files in `prompts/`; the functions here fill them
 //! in. A continuation carries the task that is due and no other, and stays
-//! under two kilobytes beside it.
+//! under two kilobytes without it.
 
 use crate::hook::Host;
 use crate::line;
@@ -222,7 +222,7 @@ pub fn ralph_loop_heading(spec: SpecName<'_>) -> String {
 pub const RALPH_LOOP_OPENING: &str = "With specum, work the spec ";
 
 /// What sends a session of the Ralph Loop back that gives the promise, or says
-/// that everything is done, beside open boxes.
+/// that everything is done, while boxes are open.
 pub fn false_promise(
     spec: SpecName<'_>,
     file: Option<&TaskFile<'_>>,

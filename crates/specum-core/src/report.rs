@@ -164,7 +164,7 @@ pub struct Task {
     pub spent: Spent,
     /// How long they took, from each opening to each end.
     pub millis: u64,
-    /// What persons have said to whoever works on it.
+    /// What persons have said to the agents that work on it.
     pub notes: Vec<String>,
 }
 

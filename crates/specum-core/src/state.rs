@@ -201,7 +201,7 @@ pub struct State {
     pub quick_mode: bool,
     pub driver: Driver,
     pub owner: Option<Owner>,
-    /// A digest of the plan as the last review has left it: whoever finds the same
+    /// A digest of the plan as the last review has left it: a process that finds the same
     /// has nothing to review. Empty where somebody has to look; absent in a loop
     /// that another program began.
     pub plan: Option<String>,

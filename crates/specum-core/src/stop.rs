@@ -50,7 +50,7 @@ pub struct Scene<'a> {
 /// What a session has to do with a loop that no one else holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stake {
-    /// Another program began the loop: whoever is blocked first holds it.
+    /// Another program began the loop: the session that is blocked first holds it.
     Unclaimed,
     /// The session has asked for its work.
     Asked,

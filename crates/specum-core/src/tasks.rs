@@ -172,7 +172,7 @@ pub struct Task {
 /// A word in brackets that says how a task is to be worked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marker {
-    /// `[P]`: may run beside its neighbours.
+    /// `[P]`: may run at the same time as its neighbours.
     Parallel,
     /// `[VERIFY]`: a check, worked by the qa-engineer.
     Verify,

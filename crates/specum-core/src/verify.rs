@@ -332,7 +332,7 @@ impl fmt::Display for Proof {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
-    /// Layer 1: a claim beside an admission.
+    /// Layer 1: a claim and an admission in one text.
     Contradiction,
     /// Layer 2: something is left uncommitted.
     Uncommitted,

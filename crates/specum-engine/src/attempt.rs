@@ -311,7 +311,7 @@ impl Workspace {
 
     /// State and plan, each calling the tasks the same: a person may have given
     /// the name of one to another since the state was written. Ticks that have
-    /// nothing behind them are left out, and taken back by whoever decides.
+    /// nothing behind them are left out, and taken back with the next decision.
     fn view_on_record(&self) -> Result<View, AttemptError> {
         let locked = self.store.lock()?;
         let mut reviewed = review(&self.store, &locked, locked.read()?)?;
@@ -416,7 +416,7 @@ impl Workspace {
         }
         let file = reviewed.view.file();
         let ledger = self.store.ledger()?;
-        // Whoever was told to work on `no.1` means that task, although another
+        // An agent that was told to work on `no.1` means that task, although another
         // one may stand there by now; of several, the one that was told last.
         let open = ledger.open_attempts();
         let told = open.into_iter().rev().find(|opened| opened.is_called(address));
@@ -453,7 +453,7 @@ fn running(state: &State, file: &TaskFile<'_>, ledger: &Ledger) -> Vec<Attempt> 
 }
 
 /// How long a check may take, if a person has set it. What cannot be read as a
-/// time is refused by `specum run`, and passed over by whoever cannot refuse.
+/// time is refused by `specum run`, and passed over where nothing can refuse.
 fn time_set(project: &Project) -> Option<u64> {
     let typed = std::env::var("SPECUM_VERIFY_TIMEOUT").ok();
     let typed = typed.and_then(|time| duration::millis(&time)).filter(|millis| *millis > 0);

@@ -116,7 +116,7 @@ fn add_missing_lines(path: &Path, lines: &[&str]) -> Result<(), GitError> {
     Ok(files::write(path, &after)?)
 }
 
-/// Why some of these paths cannot be committed, in words for whoever can do
+/// Why some of these paths cannot be committed, in words for a person who can do
 /// something about it.
 pub fn cannot_be_committed(paths: &[String], dirty_submodules: &[String]) -> Vec<String> {
     let why = |path: &String| {

@@ -15,7 +15,7 @@
 //! - [`session`] carries what a slash command was given from the hook that sees it
 //!   to the command that needs it;
 //! - [`ralph_loop`] lets another plugin drive instead of our Stop hook;
-//! - [`feed`] gives what happens to a spec, in its order, to whoever reads it;
+//! - [`feed`] gives what happens to a spec, in its order, to any reader;
 //! - [`logs`] keeps what agents print;
 //! - [`report`] writes down what became of a loop: a page, Markdown, JUnit;
 //! - [`terminal`] keeps keys from a view that is drawn on a terminal.

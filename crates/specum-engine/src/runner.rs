@@ -213,7 +213,7 @@ pub trait Listener: Sync {
     /// Time has passed; called about ten times a second.
     fn tick(&self);
     /// Waits for a reader that is merely slow. For those who have nothing to do but
-    /// to tell, and never for whoever listens to signals.
+    /// to tell, and never for the thread that listens to signals.
     fn keep_pace(&self);
 }
 

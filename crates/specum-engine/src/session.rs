@@ -151,7 +151,7 @@ impl Note {
         (note.session_id == session_id).then_some(note)
     }
 
-    /// Remembers that a session has asked for work of a spec. Whoever asks is at
+    /// Remembers that a session has asked for work of a spec. The one who asks is at
     /// work, whatever opened the turn.
     pub fn asked(session_id: &str, turn: Option<&str>, spec: &Spec) -> Result<(), FileError> {
         let before = Note::of(&spec.world, session_id).unwrap_or_default();

@@ -330,7 +330,7 @@ impl Store {
         self.acquire(&self.dir.join(".ralph-check.lock"), CHECK_PATIENCE)
     }
 
-    /// Makes this process the only run of this spec. Whoever only looks whether
+    /// Makes this process the only run of this spec. A process that only looks whether
     /// there is one holds the lock for a moment, which is waited for.
     pub fn lock_for_run(&self) -> Result<Box<dyn Lock>, StoreError> {
         self.acquire(&self.run_lock_path(), RUN_PATIENCE)
@@ -374,7 +374,7 @@ impl Store {
         self.is_held(&self.dir.join(".ralph-check.lock"))
     }
 
-    /// Every record of the journal, read from its beginning: for whoever tells the
+    /// Every record of the journal, read from its beginning: for a caller that tells the
     /// story. Where things stand is in the ledger.
     pub fn read_journal(&self) -> Result<Vec<Record>, FileError> {
         let path = self.journal_path();
@@ -477,7 +477,7 @@ impl Store {
         if before.owner.is_some() && session(before) == session(after) {
             return write().map(|()| true);
         }
-        // Whoever holds it has been faster, and is not waited for.
+        // The holder has been faster, and is not waited for.
         let claim = self.disk().lock(&self.dir.join(".ralph-hook.lock"), Duration::ZERO)?;
         if claim.is_none() || self.read_memory() != *before {
             return Ok(false);

@@ -267,7 +267,7 @@ pub fn run() -> ExitCode {
             Err(_) => Exit::Failed.into(),
         },
         Ok(exit) => exit.into(),
-        // Whoever read our output has gone away, which is worth no word.
+        // The reader of our output has gone away, which is worth no word.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Exit::Failed.into()
         }

@@ -505,7 +505,7 @@ fn take_over_cleared(input: &HookCall<'_>, store: &Store) {
         (Some(before), Some(now)) => *before == now,
         _ => true,
     };
-    // A loop of ours is worked on by those who ask for it, not by whoever comes
+    // A loop of ours is worked on by those who ask for it, not by a session that comes
     // after them.
     let state = store.read_state().and_then(Result::ok);
     if !same_host || memory.owner.is_some() || is_ours(store, state.as_ref()) {

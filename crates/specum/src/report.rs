@@ -42,7 +42,7 @@ trait Reporter {
     fn line(&mut self, stamp: Stamp<'_>, line: &Line);
 
     /// An agent said all this. It takes as much of it as is written at once, and at least
-    /// one sign: whoever calls it looks at the clock in between.
+    /// one sign: the caller looks at the clock in between.
     fn said(
         &mut self,
         stamp: Stamp<'_>,

@@ -384,7 +384,7 @@ pub fn after_start(stage: &Stage, ended: &Ended) -> Option<Broken> {
         let why = format!("still running after a start that has ended: {line}");
         return Some(Broken { invariant: "no-process-left", why });
     }
-    // Whoever did not get to its end, or could not write, has not put the boxes
+    // A run that did not get to its end, or could not write, has not put the boxes
     // right; the next start does.
     ended.code.filter(|code| [0, 6].contains(code))?;
     let plan = fs::read(stage.plan()).unwrap_or_default();

@@ -50,7 +50,7 @@ pub fn play(story: &Story) -> io::Result<Played> {
     play.stage.end_processes();
     let Play { stage, struck, told, .. } = play;
     let kept = (broken.is_some()).then(|| {
-        // For whoever looks at it.
+        // For a person who looks at it.
         let _ = fs::write(stage.base().join("told"), &told);
         stage.keep()
     });
@@ -215,7 +215,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Whether a start refuses to work beside what the person has changed.
+    /// Whether a start refuses to work in a tree that the person has changed.
     fn is_refused_for_edits(&self, ended: &Ended) -> bool {
         self.by_hand.is_some()
             && !self.stage.allows_dirty()
@@ -238,7 +238,7 @@ impl Play<'_> {
         let invariant = "edits-refused";
         let edited = self.by_hand.filter(|_| !self.stage.allows_dirty())?;
         if ended.code == Some(0) {
-            let why = "a run was completed beside what a person changed".to_owned();
+            let why = "a run was completed in a tree that a person had changed".to_owned();
             return Some(Broken { invariant, why });
         }
         let unnamed = edited.into_iter().find(|path| !ended.said.contains(path))?;

@@ -27,7 +27,7 @@ pub(super) fn of(story: &Story, real_git: &str) -> Vec<(String, String)> {
         scripts.push((format!("task.{}", task.id), does_its_work(task)));
     }
     for fault in &story.faults {
-        // Whoever has weakened a check has done so for somebody.
+        // An agent that has weakened a check has done so for another.
         if let Fault::Agent { how: AtAgent::Weakens(id), .. } = fault
             && let Some(task) = tasks.iter().find(|task| task.id == *id)
         {

@@ -35,7 +35,7 @@ const FIRST_OF_OUR_USERS: u32 = 1_900_000_000;
 const OUR_USERS: u32 = 100_000;
 const ALLOW_DIRTY: &str = "--allow-dirty";
 
-/// The programs of the campaign, where whoever plays may run them.
+/// The programs of the campaign, where the player may run them.
 pub struct Programs {
     specum: PathBuf,
     agent: PathBuf,
@@ -76,7 +76,7 @@ impl Programs {
         Ok(Programs { specum, agent, person, git, user: Some(NOBODY), _place: Some(place) })
     }
 
-    /// Whether faults of this kind can strike whoever plays.
+    /// Whether faults of this kind can strike the player.
     pub fn can_play(&self, kind: Kind) -> bool {
         match kind {
             // Root can write what is read-only.
@@ -191,7 +191,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The plan, and what the user has beside it.
+    /// The plan, and what else the user has.
     fn write_files(&self, story: &Story) -> io::Result<()> {
         let root = self.root();
         let text = plan::render(story.layout, &story.tasks);
@@ -238,7 +238,7 @@ impl Stage {
         self.hand_over()
     }
 
-    /// Gives everything to whoever plays.
+    /// Gives everything to the player.
     fn hand_over(&self) -> io::Result<()> {
         let Some(user) = self.user else { return Ok(()) };
         let owner = format!("{user}:{user}");
@@ -283,7 +283,7 @@ impl Stage {
         ])
     }
 
-    /// A program, as whoever plays would start it.
+    /// A program, as the player would start it.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.environment()).current_dir(self.root()).stdin(Stdio::null());

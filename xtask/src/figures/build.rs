@@ -1,4 +1,4 @@
-//! The binary's size and a cold build, beside a greeting with the same command
+//! The binary's size and a cold build, and a greeting with the same command
 //! line parser, built in the same way.
 
 use std::env;

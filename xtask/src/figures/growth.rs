@@ -49,7 +49,7 @@ impl Grown {
         self.sizes.iter().enumerate().map(row).collect()
     }
 
-    /// What a task costs among many, beside what it costs among few.
+    /// What a task costs among many, against what it costs among few.
     fn growth(&self, name: &str, subject: usize) -> Row {
         let share = |at: usize| self.of(at, subject).per(self.sizes[at]);
         let (few, many) = (share(0), share(2));
@@ -102,7 +102,7 @@ fn repeated<'a, T>(times: u32, work: impl Fn() -> T + 'a) -> Subject<'a> {
     Box::new(move || timed(|| (0..times).for_each(|_| drop(black_box(work())))) / times)
 }
 
-/// A verb that reads a plan, beside the program that loops of shell use.
+/// A verb that reads a plan, against the program that loops of shell use.
 fn reading(bench: &Bench, sizes: [usize; 3]) -> Figures {
     let rounds = bench.pick(31, 2);
     tell(&format!("`specum status`, {rounds} rounds"));

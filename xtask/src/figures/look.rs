@@ -11,7 +11,7 @@ use harness::world::World;
 /// Longer than this feels like waiting.
 const AT_ONCE: f64 = 0.050;
 
-/// `status` and `log` of a finished plan, each beside reading the files it tells of.
+/// `status` and `log` of a finished plan, each against reading the files it tells of.
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
     let (tasks, rounds) = bench.pick((1_000, 21), (4, 1));
     tell(&format!("status and log of a finished plan of {} tasks", grouped(tasks)));

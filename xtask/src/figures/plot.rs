@@ -127,7 +127,7 @@ fn drawn(line: &Line, class: &str, x: &Axis, y: &Axis) -> String {
     format!("<polyline class=\"{class}\" points=\"{}\"/>\n{dots}", points.join(" "))
 }
 
-/// The names of the lines beside their ends, none on top of another.
+/// The names of the lines next to their ends, none on top of another.
 fn names(lines: &[(&Line, &str)], y: &Axis) -> String {
     let mut ends: Vec<(f64, &str, &str)> = lines
         .iter()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::sample::{Ratio, Sample};
 
-/// A figure beside its yardstick.
+/// A figure and its yardstick.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub name: String,
@@ -26,7 +26,7 @@ impl Row {
         Row { name: name.into(), figure, yardstick, ratio, goal: None, headline: false }
     }
 
-    /// A time beside that of something known.
+    /// A time against that of something known.
     pub(super) fn timed(
         name: impl Into<String>,
         sample: &Sample,

@@ -1,4 +1,4 @@
-//! A run beside what it runs: its own time, tasks at once, and its memory.
+//! A run against what it runs: its own time, tasks at once, and its memory.
 
 use std::fs;
 use std::process::Stdio;
@@ -76,7 +76,7 @@ fn red_first(bench: &Bench) -> Row {
     Row::timed(name, &each[1], &known, &each[2]).at_most(1.5)
 }
 
-/// The runner's memory late in a long plan, beside that at its beginning.
+/// The runner's memory late in a long plan, against that at its beginning.
 fn long_plan(bench: &Bench) -> Row {
     let (tasks, early) = bench.pick((200, 20), (2, 1));
     tell(&format!("memory in a run of {tasks} tasks"));
@@ -128,7 +128,7 @@ fn large_plan(bench: &Bench) -> Row {
     Row::timed(name, &many_each, &format!("of {}", grouped(few)), &few_each).at_most(1.5)
 }
 
-/// What a task costs beside files that are not committed, with git and all it starts.
+/// What a task costs among files that are not committed, with git and all it starts.
 /// A file is read once, unless its size or time says that it has changed.
 fn dirty_files(bench: &Bench) -> Row {
     const FILES: usize = 10;
@@ -154,7 +154,7 @@ fn dirty_files(bench: &Bench) -> Row {
     Row::timed(name, &with_dirt, "beside empty ones", &without).at_most(2.0)
 }
 
-/// An agent that prints many short lines, beside one that prints as much in long
+/// An agent that prints many short lines, against one that prints as much in long
 /// ones.
 fn short_lines(bench: &Bench) -> Row {
     let (bytes, rounds) = bench.pick((100_000_000, 3), (1_000_000, 1));

@@ -1,4 +1,4 @@
-//! The stop decision, beside the least that a program can do.
+//! The stop decision, against the least that a program can do.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};

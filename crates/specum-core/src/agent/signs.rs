@@ -79,7 +79,7 @@ impl Signs {
         Signs { texts: self.texts.split_off(self.texts.len() - length), signs }
     }
 
-    /// The kinds of the signs, for whoever does not read. A text behind a text tells
+    /// The kinds of the signs, for a process that does not read itself. A text behind a text tells
     /// nothing more.
     pub fn without_words(&self) -> Vec<Sign> {
         let mut kinds: Vec<Sign> = Vec::new();

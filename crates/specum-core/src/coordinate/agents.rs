@@ -189,7 +189,7 @@ impl Agents {
         others.any(|(_, other)| other.is_free(now))
     }
 
-    /// Whether one more agent may be started beside those at work. Some agents name
+    /// Whether one more agent may be started while the others work. Some agents name
     /// their price only at their end, so under a cap in dollars an agent works alone
     /// until it has named one, and then as many work at once as the cap leaves room
     /// for at the dearest price so far.
@@ -282,8 +282,8 @@ impl Agents {
         self.running.values().map(|running| running.usage).collect()
     }
 
-    /// Which cap is reached by what is spent and what runs right now. Whoever
-    /// has answered costs nothing more, and what it did is not thrown away.
+    /// Which cap is reached by what is spent and what runs right now. An agent
+    /// that has answered costs nothing more, and what it did is not thrown away.
     pub fn exhausted(&self, budget: &Budget, millis: Millis) -> Option<String> {
         let at_work = self.running.values().any(|running| !running.answered);
         let spent = at_work.then(|| budget.spent(&self.in_use())).flatten();
@@ -370,7 +370,7 @@ impl Agents {
         let agent = &mut self.agents[agent];
         let wait = FIRST_WAIT.saturating_mul(1 << agent.waits.min(16)).min(LONGEST_WAIT);
         let until = match reset {
-            // Whoever names an end again and again, and is at it at once, has
+            // An agent that names an end again and again, and is at it at once, has
             // not told the truth about it.
             Some(reset) if agent.waits >= TRUSTED_ENDS => reset.max(now + wait),
             Some(reset) if reset > now => reset,

@@ -29,7 +29,7 @@ impl PlanRecord {
         if during.is_some() && self.suite.once && !now.once {
             return None;
         }
-        // What waits goes on waiting, whoever looks at it.
+        // What waits goes on waiting, whatever process looks at it.
         if !now.once && self.asked_suite().is_some_and(|asked| asked.runs_the_same_as(now)) {
             return None;
         }

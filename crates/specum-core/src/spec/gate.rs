@@ -1,6 +1,6 @@
 //! The gate: is a document good enough to be built on?
 //!
-//! [`judge`] looks at one document beside the others and at what is known of the project,
+//! [`judge`] looks at one document, at the others and at what is known of the project,
 //! and gives everything that is to be fixed: the rule, the line, what is wrong, what would
 //! be right. It runs nothing; what commands have done is a fact like others. The rules
 //! are one table, [`Rule::ALL`], which `docs/gates.md` shows.

@@ -171,7 +171,7 @@ impl<'f, 't> Gathering<'f, 't> {
         place
     }
 
-    /// An attempt begins, or is begun again after whoever worked it was gone.
+    /// An attempt begins, or is begun again after its worker was gone.
     fn open(&mut self, key: &TaskKey, number: u64, at: &Moment) {
         let (place, count) = (self.place(key), self.attempts.of(key, number));
         let attempts = &mut self.summary.tasks[place].attempts;

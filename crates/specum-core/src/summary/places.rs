@@ -54,7 +54,7 @@ impl Places {
         }
     }
 
-    /// An attempt begins, or is begun again after whoever worked it was gone.
+    /// An attempt begins, or is begun again after its worker was gone.
     fn open(&mut self, task: &TaskKey, number: u64) {
         let before = self.newest.get(&task.id).copied();
         let place = match before {

@@ -3,7 +3,7 @@
 //!
 //! All commands are run, in their order, and all must pass. Whether code in a
 //! sentence is a command or a name depends on the programs that are there;
-//! whoever can look passes a [`Lookup`].
+//! a caller that can look passes a [`Lookup`].
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The files that a check rests on: those it runs, and tests. Whoever changes
+//! The files that a check rests on: those it runs, and tests. An agent that changes
 //! one changes what is proved.
 
 use super::CheckRun;

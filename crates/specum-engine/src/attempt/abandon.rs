@@ -38,7 +38,7 @@ impl Trial {
 }
 
 impl Workspace {
-    /// Ends an attempt as failed on somebody's word, without a check: whoever
+    /// Ends an attempt as failed on somebody's word, without a check: the one who
     /// worked it broke off.
     pub fn give_up(&self, opened: &Attempt, reason: &str) -> Result<Judgement, AttemptError> {
         let left = self.changed_by(opened, &self.tree()?)?;

@@ -2,7 +2,7 @@
 //!
 //! Tick, note and work belong in one commit, so the tick is written first. A
 //! tick without its commit is an unfinished transaction: the journal says so,
-//! and whoever looks next makes the commit or takes the tick back.
+//! and the next process that looks makes the commit or takes the tick back.
 
 use std::time::SystemTime;
 
@@ -62,7 +62,7 @@ impl Workspace {
         if self.store.ledger()?.uncommitted().is_none() {
             return Ok(());
         }
-        // Whoever judged it may still be at it.
+        // The process that judged it may still be at it.
         let _turn = self.store.check_turn()?;
         while let Some(passed) = self.store.ledger()?.uncommitted() {
             let judged = Judgement::of_passed(&passed.attempt, passed.changed.clone());

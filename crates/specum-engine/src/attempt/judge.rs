@@ -94,7 +94,7 @@ impl Workspace {
         // until the commit is made, so that no other process takes the loop for finished
         // in between.
         let _turn = self.store.check_turn()?;
-        // Whoever had the turn before may have judged this very attempt; its check
+        // The process before this one may have judged this very attempt; its check
         // is not run twice.
         let ledger = self.store.ledger()?;
         if !ledger.is_open(&opened.id) {
@@ -519,7 +519,7 @@ pub(super) fn run_commands(
 }
 
 /// Other tasks' ticks with nothing behind them. Its own is neither a proof nor a fault.
-/// Where the task of an attempt is gone nothing is written to the plan: whoever decides
+/// Where the task of an attempt is gone nothing is written to the plan: the one who decides
 /// next takes them back.
 pub(super) fn foreign_ticks(reviewed: &ReviewedPlan, opened: &Attempt) -> Vec<TaskKey> {
     let mut foreign = reviewed.unproved.clone();

@@ -101,7 +101,7 @@ impl Workspace {
         opened: &Attempt,
     ) -> Result<String, AttemptError> {
         let kept = kept_references(&self.spec);
-        // Whoever looks for it knows the name from then.
+        // A person who looks for it knows the name from then.
         let task = opened.was.first().unwrap_or(&opened.key.id);
         let name = format!("{kept}{}-{}", part(task), opened.number);
         let taken = git.references(&kept)?;

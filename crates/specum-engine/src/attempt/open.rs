@@ -77,7 +77,8 @@ impl Workspace {
         let ledger = self.store.ledger()?;
         // A person may have skipped a task and want it after all before its agent was ended.
         let open = ledger.open_attempts();
-        joining.retain(|&index| open.iter().all(|other| !file.tasks[index].is_named(&other.key.id)));
+        joining
+            .retain(|&index| open.iter().all(|other| !file.tasks[index].is_named(&other.key.id)));
         let neighbour = pending(state, &file, &ledger).into_iter().find_map(|(_, opened)| opened);
         let (Some(neighbour), false) = (neighbour, joining.is_empty()) else {
             return Ok(Vec::new());
@@ -140,7 +141,7 @@ impl Workspace {
                 let promise = state.driver == Driver::RalphLoop;
                 let completed = Entry::Completed { tasks: file.count(), promise };
                 locked.write_step(completed, &step)?;
-                // Whoever held the loop holds nothing any more.
+                // The owner of the loop holds nothing any more.
                 self.store.forget_memory()?;
                 ralph_loop::end(&self.spec)?;
                 Ok(NextWork::Complete)
@@ -159,7 +160,7 @@ impl Workspace {
     ) -> Result<NextWork, AttemptError> {
         let ledger = self.store.ledger()?;
         let new = |index| opening((self, tree), state, file, index, &ledger);
-        // A batch is worked to its end before anything joins it, unless whoever
+        // A batch is worked to its end before anything joins it, unless the one who
         // asks wants something else.
         let mut pending = pending(state, file, &ledger);
         pending.retain(|(index, _)| self.scope.holds(&file.tasks[*index]));

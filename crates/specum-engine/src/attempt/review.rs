@@ -1,6 +1,6 @@
 //! The plan as it stands against the plan on record, before anything is decided.
 //!
-//! Whoever takes the spec's lock to decide something reviews first: what a
+//! A process that takes the spec's lock to decide something reviews first: what a
 //! person has edited while nobody held the loop goes on record, a check that was
 //! changed or a task that was removed during an attempt waits for a person, and
 //! a tick with nothing behind it is taken back.
@@ -65,7 +65,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The state, or what the journal knows of it: whoever deletes or spoils the
+    /// The state, or what the journal knows of it: a program that deletes or spoils the
     /// file of a loop that is under way has not ended the loop.
     pub(super) fn known_state(&self) -> Result<Option<State>, AttemptError> {
         let state = self.store.read_state();

@@ -210,7 +210,7 @@ impl Workspace {
     }
 
     /// Keeps the commit that an attempt began from if it is no longer part of the
-    /// history. Nothing is recorded: whoever tells a person does that then, so that
+    /// history. Nothing is recorded: the one who tells a person does that then, so that
     /// it is told although a run is killed in between.
     pub(super) fn keep_rewritten(
         &self,

@@ -125,7 +125,7 @@ impl Workspace {
     }
 
     /// Commits an attempt that has passed in a worktree, and lets the user's tree
-    /// follow. Whoever commits meanwhile is waited for: the result goes on top.
+    /// follow. Another commit under way is waited for: the result goes on top.
     pub(super) fn commit_in_worktree(
         &self,
         passed: &PassedAttempt,
@@ -241,7 +241,7 @@ impl Workspace {
     }
 
     /// Checks a result out in the worktree of the isolated run. It may be gone, or broken
-    /// by whoever has worked there; a new one will do.
+    /// by the agent that worked there; a new one will do.
     fn check_out(&self, head: &str, result: &str) -> Result<Worktree, AttemptError> {
         let git = self.repository()?;
         let path = worktrees_dir(&self.spec).map(|dir| dir.join(ISOLATED));

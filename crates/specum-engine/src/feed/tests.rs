@@ -66,7 +66,7 @@ fn a_feed_gives_what_was_from_a_number_on_and_then_what_comes() {
     assert_eq!(new(&mut early), told(&[(1, "a"), (2, "b"), (3, "c")]));
     assert_eq!(new(&mut late), told(&[(2, "b"), (3, "c")]));
     assert_eq!(new(&mut next), told(&[]));
-    // Whoever writes it.
+    // The process that writes it.
     warn(&Store::clone(&store), "d");
     for feed in [&mut early, &mut late, &mut next] {
         assert_eq!(new(feed), told(&[(4, "d")]));
@@ -169,7 +169,7 @@ fn a_feed_waits_until_a_line_is_whole() {
         fs::write(&path, format!("{whole}{next}")).unwrap();
         assert_eq!(new(&mut late), told(&[(2, "a")]), "{end}");
     }
-    // Whoever wrote it was killed; the next one begins a line of its own.
+    // The process that wrote it was killed; the next one begins a line of its own.
     let mut feed = Feed::from(&store, 1);
     fs::write(&path, format!("{whole}{{\"v\":2,\"se")).unwrap();
     assert_eq!(new(&mut feed), told(&[(1, "a")]));

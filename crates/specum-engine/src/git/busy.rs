@@ -2,7 +2,7 @@
 //! left by a git that was killed.
 //!
 //! git deletes a lock when it ends in order. After a power cut, or `kill -9`, it is
-//! there for ever, and every later git refuses. Whoever is alone in a work tree, and
+//! there for ever, and every later git refuses. A process that is alone in a work tree, and
 //! sees no git at work there, knows that nobody will come back for it.
 
 use std::fmt;

@@ -3,7 +3,7 @@
 //!
 //! A file that the user has changed, staged or made is never written: if one is in
 //! the way, nothing is changed at all. Files come first and the branch last, and only
-//! if it is still where it was. So whoever is interrupted in between has nothing in the
+//! if it is still where it was. So a process that is interrupted in between has nothing in the
 //! tree but what the same commit brings once more.
 
 use std::collections::{HashMap, HashSet};
@@ -104,7 +104,7 @@ impl Git {
         for lock in ["index.lock", "HEAD.lock"] {
             files::remove(&self.directory()?.join(lock))?;
         }
-        // Whoever has worked here may be on a branch, which is to stay where it is.
+        // The agent that worked here may be on a branch, which is to stay where it is.
         self.write(&["update-ref", "--no-deref", "HEAD", commit], &[])?;
         self.write(&["reset", "--quiet", "--hard"], &[])
     }

@@ -308,7 +308,7 @@ impl Git {
         self.write(&["update-ref", "-d", reference], &[])
     }
 
-    /// A place for an index that is nobody's: where whoever comes after us finds
+    /// A place for an index that is nobody's: where a later process finds
     /// it if we are killed, and where that of a worktree goes with it.
     pub(super) fn scratch_index(&self) -> Result<tempfile::TempDir, GitError> {
         let dir = self.directory()?;
@@ -317,7 +317,7 @@ impl Git {
     }
 
     /// Removes what somebody has left who was killed while keeping work, or
-    /// while excluding our files. For whoever is alone in the tree.
+    /// while excluding our files. For a process that is alone in the tree.
     pub fn remove_scratch(&self) -> Result<(), GitError> {
         let dir = self.directory()?;
         for path in files::entries(&dir)? {

@@ -25,7 +25,7 @@ struct Times {
 struct Repeated {
     interval: Duration,
     due: Duration,
-    /// Held by whoever asked for it as long as it is wanted.
+    /// Held by the caller as long as it is wanted.
     wanted: std::sync::Weak<()>,
     action: Box<dyn FnMut() + Send>,
 }
@@ -66,7 +66,7 @@ impl MemoryClock {
         times.wall = times.wall.saturating_add(by).unwrap_or(times.wall);
     }
 
-    /// Forgets what was to be repeated: whoever wanted it has died.
+    /// Forgets what was to be repeated: the caller that wanted it has died.
     pub fn forget_repeated(&self) {
         self.repeated.lock().expect("no holder panics").clear();
     }

@@ -83,7 +83,7 @@ impl MemoryDisk {
         (shelf.lives_for, shelf.tears_at) = (writes, tears_at);
     }
 
-    /// Starts the machine again: whoever was at work on it is gone, and so are their
+    /// Starts the machine again: all processes on it are gone, and so are their
     /// locks.
     pub fn start_again(&self) {
         let mut shelf = self.shelf();
@@ -158,7 +158,7 @@ impl MemoryDisk {
         self.shelf.lock().expect("no holder panics")
     }
 
-    /// The disk for whoever is on the machine, if it lives.
+    /// The disk for a process on the machine, if it lives.
     fn alive(&self) -> io::Result<MutexGuard<'_, Shelf>> {
         let shelf = self.shelf();
         if !shelf.is_dead {

@@ -107,7 +107,7 @@ pub fn pause(caller: &Caller<'_>, workspace: &Workspace, when: PausedBy) -> Resu
 
 /// Lets a paused or blocked loop go on, and may let it use more than was agreed before.
 pub fn resume(caller: &Caller<'_>, workspace: &Workspace, raise: Raise) -> Result<Resume, OpError> {
-    // Whoever paused it may let it go on; a block is a person's to lift, and a cap.
+    // The one who paused it may let it go on; a block is a person's to lift, and a cap.
     let state = workspace.store.read_state().and_then(Result::ok);
     if let Some(phase) = state.as_ref().and_then(|state| state.waiting_for.as_ref()) {
         return Err(OpError::NotFound(format!(

@@ -58,7 +58,7 @@ pub fn task_names(caller: &Caller<'_>) -> Result<Vec<String>, OpError> {
 /// Every spec of the project, in the order of the specs directories.
 pub fn list(caller: &Caller<'_>) -> Result<SpecList, OpError> {
     let project = caller.project()?;
-    // Whoever has to correct the marker needs the names.
+    // A person who has to correct the marker needs the names.
     let active = project.current().unwrap_or_else(|error| {
         caller.warn(error);
         None

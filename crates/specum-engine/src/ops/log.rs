@@ -320,7 +320,7 @@ impl Follow {
     pub fn is_over(&self) -> bool {
         match self.standing {
             LoopStanding::NotStarted => !self.store.has_state(),
-            // Whoever removes a spec moves its journal away.
+            // A person who removes a spec moves its journal away.
             LoopStanding::UnderWay => !self.store.world.disk.exists(&self.spec.dir),
             LoopStanding::Ended => {
                 !self.in_run || self.store.world.clock.elapsed() - self.grown > LAST_WORDS

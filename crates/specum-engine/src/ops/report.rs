@@ -1,4 +1,4 @@
-//! Everything that became of a loop, for whoever comes back to it.
+//! Everything that became of a loop, for a person who comes back to it.
 
 use std::collections::HashMap;
 use std::env;

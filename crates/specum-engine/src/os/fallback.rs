@@ -66,7 +66,7 @@ pub(crate) fn reap(_child: u32) -> bool {
     true
 }
 
-/// Whoever starts us is not watched.
+/// The process that starts us is not watched.
 pub(crate) fn die_with(_parent: u32) -> bool {
     true
 }

@@ -80,7 +80,7 @@ pub(crate) fn in_a_group_of_its_own(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Leaves the session of whoever started us, and with it the terminal; from
+/// Leaves the session of the process that started us, and with it the terminal; from
 /// then on we lead a group of our own, which can be ended together.
 pub(crate) fn leave_terminal() {
     // It fails for the leader of a group, which a process that was just
@@ -122,7 +122,7 @@ pub(crate) fn listen(
     asked: impl Fn(i32) + Send + 'static,
     child_ended: impl Fn() + Send + 'static,
 ) -> io::Result<()> {
-    // Whoever started us with `nohup` wants us to outlive the terminal.
+    // A person who started us with `nohup` wants us to outlive the terminal.
     let asks = ASKS.into_iter().filter(|signal| *signal != SIGHUP || !super::ignores(SIGHUP));
     let (listener, signals) = mpsc::channel::<Signals>();
     // First the thread: without it, the signals we have taken over would go unheard.

@@ -27,7 +27,7 @@ use crate::os::{self, Strength};
 
 /// How long git may take to put away its locks.
 const GIT_GOES: Duration = Duration::from_millis(500);
-/// As long as whoever started git would have waited for it.
+/// As long as the process that started git would have waited for it.
 const LONGEST_GIT: Duration = Duration::from_secs(600);
 /// How long is waited without a word.
 const SOON: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ const ROUNDS: usize = 1000;
 pub(super) const LONGEST_DEATH: Duration = Duration::from_secs(1);
 /// More than that is somebody who has children faster than we end them.
 const MOST_SURVIVORS: usize = 10_000;
-/// Whoever signals a whole group, or everything in a container, does so in less.
+/// A program that signals a whole group, or all of a container, does so in less.
 const SAME_MOMENT: Duration = Duration::from_secs(1);
 
 /// What an interruption means to a command.
@@ -73,7 +73,7 @@ struct ProcessTree {
     started: Vec<(u32, WhenInterrupted)>,
     /// Directories of ours that go when we are interrupted.
     directories: Vec<PathBuf>,
-    /// Whoever wants to end in order when we are interrupted.
+    /// Those that want to end in order when we are interrupted.
     listener: Option<Box<dyn FnOnce() + Send>>,
     /// The signal that has interrupted us first.
     signal: Option<i32>,
@@ -147,7 +147,7 @@ pub fn interrupted_by() -> Option<i32> {
 }
 
 /// Returns when we are interrupted, or when it can be told that we are not:
-/// whoever signals us may signal what we have started first.
+/// the process that signals us may signal what we have started first.
 fn await_the_same_signal() {
     let _ = HEARD.wait_timeout_while(process_tree(), SAME_MOMENT, |tree| tree.signal.is_none());
 }
@@ -322,7 +322,7 @@ pub(super) fn start(
         // Whatever is not our own git works where it is started.
         super::in_no_given_repository(command);
     }
-    // Held while it starts: whoever looks for orphans must not take a child
+    // Held while it starts: a search for orphans must not take a child
     // for one that is just being born.
     let mut tree = process_tree();
     let mark = tree.mark(when);
@@ -544,7 +544,7 @@ fn marked_for(spec: &Path) -> Vec<(u32, bool)> {
     others
         .filter_map(|pid| {
             let mark = marked(pid).filter(|mark| mark.starts_with(&part))?;
-            // Whoever started us may carry the mark itself.
+            // The process that started us may carry the mark itself.
             let is_ours = descendants(pid).contains(&me);
             let lives = os::stat(pid).is_some();
             (!is_ours && lives).then_some((pid, mark.ends_with(MAY_FINISH)))

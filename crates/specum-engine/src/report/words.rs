@@ -128,7 +128,7 @@ pub(super) fn mark(mark: Mark, task: &Task) -> String {
         Mark::BySuite => "by the suite alone".to_owned(),
         Mark::GreenBefore => "green before the work".to_owned(),
         Mark::ByPerson => "ticked by a person".to_owned(),
-        Mark::Outside => "beside its files".to_owned(),
+        Mark::Outside => "outside its files".to_owned(),
         Mark::Fixes => format!("fixes {}", task.fixes.as_deref().unwrap_or("another")),
     }
 }

@@ -302,7 +302,7 @@ impl<'env, H: Hands> Driver<'env, H> {
         }
         self.seen = Some(seen);
         self.look_for_unwanted();
-        // Whoever waited for a file that is half written would hold up everything else.
+        // To wait for a file that is half written would hold up everything else.
         match workspace.store.look_at_state() {
             Some(Err(_)) => {
                 self.seen = None;

@@ -1,4 +1,4 @@
-//! An isolated run: tasks in sequence are worked in one warm worktree beside the user's
+//! An isolated run: tasks in sequence are worked in one warm worktree, apart from the user's
 //! tree, and the user's tree takes in what has passed on its newest commit.
 //!
 //! Before each attempt the worktree is put back to what `worktree_setup` has left,
@@ -26,7 +26,7 @@ use crate::process::Handle;
 /// The worktree of an isolated run, with what it is put back to.
 pub(super) struct WarmTree {
     tree: PreparedWorktree,
-    /// What the setup left beside the files that git tracks.
+    /// What the setup left besides the files that git tracks.
     left: Leavings,
     /// A commit with what the setup has changed of those.
     changed: Option<String>,

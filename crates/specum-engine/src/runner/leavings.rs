@@ -1,4 +1,4 @@
-//! What lies in a worktree beside the files that git tracks, ignored or not, and how
+//! What lies in a worktree besides the files that git tracks, ignored or not, and how
 //! the worktree is put back to it.
 
 use std::collections::{BTreeMap, HashSet};

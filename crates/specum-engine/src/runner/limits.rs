@@ -8,7 +8,7 @@ use specum_core::coordinate::agents::Millis;
 
 use crate::ports::World;
 
-/// The longest a named limit is waited for before it is asked again: whoever
+/// The longest a named limit is waited for before it is asked again: a person who
 /// names a later time may be mistaken.
 const LONGEST_LIMIT: i64 = 8 * 24 * 3600;
 

@@ -1,7 +1,7 @@
 //! A run that its caller drives, one step at a time: for the simulation, in which
 //! nothing happens at the same moment and every order of things is tried.
 //!
-//! What threads do in a run of a user's is done here by whoever drives: a job in the
+//! What threads do in a run of a user's is done here by the caller: a job in the
 //! tree, a start of an agent, a message to the coordinator, a look around.
 
 use std::collections::VecDeque;

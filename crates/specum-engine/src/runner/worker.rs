@@ -45,7 +45,7 @@ pub(super) trait Supervisor {
 }
 
 /// Works on an order. In a worktree, what the agent made is checked there and kept as
-/// a commit; in the user's tree that is left to whoever has ordered it.
+/// a commit; in the user's tree that is left to the coordinator's side.
 pub(super) fn work(
     order: &WorkOrder,
     checkout: &Checkout<'_>,

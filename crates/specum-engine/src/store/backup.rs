@@ -4,7 +4,7 @@
 //! It grows with the journal. Where it cannot be written, as in a host's sandbox,
 //! less can be brought back, and the next writer makes up for it. It is known by
 //! the place of the spec in its work tree, so it moves with the repository. The journals
-//! of earlier loops have copies beside it.
+//! of earlier loops have copies next to it.
 
 use std::path::{Path, PathBuf};
 

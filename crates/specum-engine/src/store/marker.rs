@@ -1,4 +1,4 @@
-//! The marker that says which spec of a project is active, and the trash beside
+//! The marker that says which spec of a project is active, and the trash next to
 //! the specs.
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub fn make_active(project: &Project, spec: &Spec) -> Result<(), FileError> {
     disk.write(&project.current_spec_file(), format!("{marker}\n").as_bytes())
 }
 
-/// Moves the folder of a spec to the trash beside it, from where it can be moved
+/// Moves the folder of a spec to the trash next to it, from where it can be moved
 /// back, and gives its new place. If it was the active spec, no spec is.
 pub fn move_to_trash(project: &Project, spec: &Spec) -> Result<PathBuf, FileError> {
     let was_active = project.current().ok().flatten().as_ref() == Some(spec);

@@ -1,7 +1,7 @@
 //! What the journal says by now, folded as it grows. It only ever grows, so a
 //! second look reads what was added; a loop of a thousand tasks would otherwise
 //! read its whole story a thousand times. The records themselves are not kept:
-//! whoever tells the story reads the file, once.
+//! a caller that tells the story reads the file, once.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The journals of earlier loops.
 //!
 //! When a loop begins after one that was completed, the journal of that one becomes a
-//! segment: a file beside the journal, with a number. Nothing is added to it any more,
+//! segment: a file next to the journal, with a number. Nothing is added to it any more,
 //! and nothing that works a loop has to read it.
 
 use std::path::{Path, PathBuf};

@@ -72,7 +72,7 @@ impl Locked<'_> {
         if self.disk().exists(&path) {
             return Ok(());
         }
-        // Whoever is faster has written the same, or something better.
+        // A faster process has written the same, or something better.
         let template = progress::template(&self.store.name);
         self.disk().create(NewContent { path: &path, bytes: template.as_bytes() })?;
         Ok(())

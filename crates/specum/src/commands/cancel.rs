@@ -7,7 +7,7 @@ use specum_engine::ralph_loop::LOOP_FILE;
 /// A `specum run` that works the spec ends its agents at once. The documents,
 /// .progress.md and the journal stay; a loop file that specum wrote for the
 /// Ralph Loop plugin is deleted. With --remove the whole
-/// folder goes to a trash folder beside the specs, from where it can be moved
+/// folder goes to a trash folder next to the specs, from where it can be moved
 /// back.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -5,7 +5,7 @@ use specum_engine::ops::{self, Caller, FirstCheck, Severity};
 /// Look for mistakes in the documents of a spec
 ///
 /// Shows which commands will be run to check each open task, then what is wrong with
-/// tasks.md and with requirements.md, design.md and research.md beside it, by the rules
+/// tasks.md and with requirements.md, design.md and research.md next to it, by the rules
 /// of docs/gates.md. Errors end with exit code 1, warnings do not.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

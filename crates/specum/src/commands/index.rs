@@ -5,7 +5,7 @@ use specum_engine::ops::{self, Caller};
 /// Write a map of the project and a list of its specs
 ///
 /// The map has the languages, folders, entry points, test folders and commands of the
-/// project, each with its source, on one page: specs/.index/map.md. The list beside it,
+/// project, each with its source, on one page: specs/.index/map.md. The list next to it,
 /// index.md, has the specs with their documents. Both are made from the files alone, and
 /// nothing is run.
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,7 @@ pub(super) struct Args {
     task: Option<String>,
     /// What to say; `-` reads it from standard input
     text: Vec<String>,
-    /// To whoever works, on whichever task
+    /// To every further attempt, at whichever task
     #[arg(long)]
     all: bool,
     /// Take back what was noted

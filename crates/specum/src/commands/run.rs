@@ -187,7 +187,7 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
 /// What was typed, as opposed to what stands in the environment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GivenFlags {
-    /// `--agent-command`, and no `--agent` beside it.
+    /// `--agent-command`, and no `--agent` as well.
     command_alone: bool,
 }
 

@@ -403,7 +403,7 @@ fn note_late_work(workspace: &Workspace, delegation: &Attempt) {
 }
 
 /// The attempt a sub-agent was called for: by the id of the call, which the
-/// host keeps beside the transcript, or by the marker in the brief.
+/// host keeps next to the transcript, or by the marker in the brief.
 fn delegation_of(input: &HookCall<'_>, spec: &Spec, ledger: &Ledger) -> Option<Attempt> {
     let transcript = PathBuf::from(input.agent_transcript_path.as_deref()?);
     called_by(input.world, &transcript.with_extension("meta.json"), ledger).or_else(|| {

@@ -76,7 +76,7 @@ pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
     if note.turn.as_ref().is_some_and(is_same_turn) {
         return None;
     }
-    // The host tells nobody that a person has broken a call off; but whoever
+    // The host tells nobody that a person has broken a call off; but one who
     // opens a turn has no call under way, except in the background.
     if input.turn_id.is_some()
         && let Some((project, spec)) = noted_spec(input.world, session)

@@ -130,7 +130,7 @@ impl Layout {
         self.line(&parts.collect::<Vec<_>>())
     }
 
-    /// The body and the facts that fit beside each other.
+    /// The body and the facts that fit next to each other.
     fn shared(self, head: &[Part], body: &Part, facts: &[Part]) -> (Part, Vec<Part>) {
         let room = self.width.saturating_sub(width_of(head));
         let wanted = columns(&body.text).min(LEGIBLE);

@@ -398,7 +398,7 @@ impl Lines {
         begins.into_iter().chain([check]).collect()
     }
 
-    /// The lines of a verdict, with what was found beside it in front.
+    /// The lines of a verdict, with what else was found in front.
     fn verdict(&mut self, entry: &Entry, id: &str) -> Vec<Line> {
         let usage = self.attempts.get(id).and_then(|known| known.usage);
         let mut lines = Vec::new();

@@ -1,6 +1,6 @@
-//! The way of a report to whoever reads it, who may be slow, or stand still.
+//! The way of a report to its reader, who may be slow, or stand still.
 //!
-//! Whoever works never waits for a reader: a thread of its own reads the feed of the
+//! A run never waits for a reader: a thread of its own reads the feed of the
 //! spec and writes. What is recorded waits for it in the journal, however much there
 //! is. What agents say is recorded nowhere and comes by the thousand. Those who read it
 //! from an agent [keep pace](Outlet::keep_pace) with a reader that is merely slow; for

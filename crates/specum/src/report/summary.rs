@@ -67,7 +67,7 @@ fn headline(spec: &str, summary: &Summary, layout: Layout) -> Vec<String> {
     lines
 }
 
-/// A line for each task that was worked, and how many there are beside them.
+/// A line for each task that was worked, and how many others there are.
 fn tasks(summary: &Summary, layout: Layout) -> Vec<String> {
     let worked: Vec<&TaskSummary> =
         summary.tasks.iter().filter(|task| !task.attempts.is_empty()).collect();

@@ -62,7 +62,7 @@ struct Running {
     usage: Usage,
     /// What the agent said last.
     words: String,
-    /// What it does beside its words, and whether that is a wait.
+    /// What it does apart from its words, and whether that is a wait.
     doing: Option<(String, Tone)>,
 }
 

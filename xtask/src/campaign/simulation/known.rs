@@ -19,7 +19,7 @@ pub(crate) struct Known {
     pub(crate) removal: bool,
     /// What it is called on record.
     pub(crate) name: String,
-    /// Its lines when it was last seen, for whoever puts it back.
+    /// Its lines when it was last seen, for a person who puts it back.
     pub(crate) block: Vec<u8>,
 }
 
@@ -113,7 +113,7 @@ impl Tasks {
         }
     }
 
-    /// Whoever held the loop is gone, and nobody has looked since. If no task was
+    /// The owner of the loop is gone, and nobody has looked since. If no task was
     /// being worked on, nobody can tell what that was from what a person did.
     pub(crate) fn holder_is_gone(&mut self) {
         if self.at_work.is_empty() {
@@ -159,7 +159,7 @@ impl Tasks {
         unproved
     }
 
-    /// A task is no part of the plan any more. Whoever works on it does so until the
+    /// A task is no part of the plan any more. Its agent works on it until the
     /// attempt ends: that a person agrees does not end the agent of a run that died.
     pub(crate) fn forget(&mut self, soul: &str) {
         self.forget_tick(soul);

@@ -176,7 +176,7 @@ pub(crate) fn rechecked(file: &TaskFile<'_>, task: &Task, proof: Proof) -> Optio
 /// The text with every task that is no fix numbered in its order, and the fixes
 /// told apart by the new numbers of what they fix.
 ///
-/// Not where a fix is left of a task that is gone: whoever got its number would
+/// Not where a fix is left of a task that is gone: the task that got its number would
 /// get its fixes too.
 pub(crate) fn renumbered(text: &[u8]) -> Option<Vec<u8>> {
     let file = TaskFile::scan(text);

@@ -38,7 +38,7 @@ pub(crate) struct Steering {
     pub(crate) by_hand: bool,
 }
 
-/// Something for whoever works.
+/// Something for those who work.
 #[derive(Debug)]
 struct Note {
     number: u32,

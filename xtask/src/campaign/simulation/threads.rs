@@ -1,4 +1,4 @@
-//! Threads that run one at a time: whoever has the turn goes on until it waits for the
+//! Threads that run one at a time: the one that has the turn goes on until it waits for the
 //! simulation, which then decides what happens next. So the engine's own code runs, and
 //! the same choices always lead to the same story.
 

@@ -174,7 +174,7 @@ impl Truth {
         self.tokens = 0;
         self.foreign = None;
         self.completed += u64::from(end == End::Completed);
-        // Whoever starts anew takes the boxes as they stand.
+        // A new loop takes the boxes as they stand.
         let Tasks { earned, by_person, rogue, .. } = &mut self.tasks;
         by_person.append(earned);
         by_person.append(rogue);
@@ -213,7 +213,7 @@ impl Truth {
 }
 
 impl World {
-    /// Looks at everything that is promised, as whoever takes the lock next would find
+    /// Looks at everything that is promised, as the next holder of the lock would find
     /// it.
     pub(crate) fn keep_promises(&mut self) -> Result<(), Halt> {
         self.observe()?;
@@ -221,12 +221,12 @@ impl World {
             return Err(Halt::Broken(format!("{} was written without the lock", path.display())));
         }
         if self.observer.is_half_done {
-            // Whoever comes next completes it; until then there is nothing to see.
+            // The next process completes it; until then there is nothing to see.
             return Ok(());
         }
         let text = self.tasks();
         let file = TaskFile::scan(&text);
-        promise!(text == self.observer.plan, "the plan was changed beside the record");
+        promise!(text == self.observer.plan, "the plan was changed past the record");
         promise!(self.truth.bare(&text) == self.truth.plan, "people's own text has changed");
         self.ticks_are_earned(&file)?;
         fixes_are_bounded(&file)?;

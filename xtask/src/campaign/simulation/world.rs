@@ -1,4 +1,4 @@
-//! The world: a machine in memory with a plan on it, and whoever works or meddles.
+//! The world: a machine in memory with a plan on it, and those who work or meddle.
 
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -64,7 +64,7 @@ pub(crate) struct World {
     pub(crate) programs: Arc<Programs>,
     pub(crate) truth: Truth,
     pub(crate) observer: Observer,
-    /// The spec's files, for whoever looks.
+    /// The spec's files, to look at.
     pub(crate) store: Store,
     pub(crate) run: Option<Run>,
     pub(crate) session: Option<Session>,
@@ -156,7 +156,7 @@ impl World {
     /// Lives until the plan is worked; the error is the promise that is broken.
     pub(crate) fn live(&mut self) -> Result<(), String> {
         let lived = self.live_on();
-        // Whoever still waits goes with the machine.
+        // A thread that still waits goes with the machine.
         self.end_everybody();
         lived
     }
@@ -252,7 +252,7 @@ impl World {
     }
 
     /// A fix task goes on record right after it was inserted. If the machine dies in
-    /// between, whoever looks next records it as it then finds it.
+    /// between, the next process that looks records it as it then finds it.
     fn forget_unrecorded_fixes(&mut self) -> Result<(), Halt> {
         let plan_record = self.store.plan_record();
         let plan_record = plan_record.map_err(|error| Halt::Broken(error.to_string()))?;
@@ -263,7 +263,7 @@ impl World {
         Ok(())
     }
 
-    /// Whoever is at work dies with the machine, which starts again.
+    /// All processes die with the machine, which starts again.
     fn end_everybody(&mut self) {
         self.disk.die();
         if let Some(run) = self.run.take() {

@@ -151,7 +151,7 @@ pub enum AtGit {
     Killed,
     /// It takes its time.
     Slow,
-    /// Whoever called it is killed, and it goes on without.
+    /// The process that called it is killed, and it goes on without.
     Outlives,
     /// The power is cut this long after it has started.
     PowerCut { millis: u64 },
@@ -415,7 +415,7 @@ impl AtAgent {
                     | AtAgent::SlaysBeforeEdits
             ),
             // Once a run is killed, a person who says `finish` gives the task all that
-            // is in the tree, and whoever says `run` works there beside them.
+            // is in the tree, and a person who says `run` works there with them.
             AtAgent::SlaysBeforeEdits | AtAgent::Verb("finish $TASK" | "run --agent claude") => {
                 *other == AtAgent::SlaysBeforeEdits
             }

@@ -270,7 +270,7 @@ fn an_agent_that_cannot_reach_its_server_makes_way_for_one_that_can() {
         assert_eq!(run.overdue(at), []);
     }
     assert_eq!(run.overdue(61_000), [(Launch(0), gone.clone())]);
-    // Whoever gets on meanwhile is given the same time again.
+    // An agent that gets on meanwhile is given the same time again.
     run.said(Launch(0), &Sign::Text { text: "here I am".into() }, 61_000);
     run.said(Launch(0), &retries, 62_000);
     assert_eq!(run.overdue(121_999), []);

@@ -218,7 +218,7 @@ fn stays_inside(name: &str, texts: Texts, arguments: &[Word]) -> Result<(), Unpr
     Ok(())
 }
 
-/// Whether a word of `test` is compared as a text: it stands beside an operator.
+/// Whether a word of `test` is compared as a text: it stands next to an operator.
 fn is_operand(name: &str, words: &[Word], at: usize) -> bool {
     let is_comparison = |at: usize| {
         let text = words.get(at).and_then(Word::fixed);

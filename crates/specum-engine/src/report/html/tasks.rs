@@ -37,7 +37,7 @@ fn tools(report: &Report) -> Markup {
         ("again", "more than one attempt"),
         ("open", "not done"),
         ("unproved", "unproved"),
-        ("outside", "beside its files"),
+        ("outside", "outside its files"),
     ];
     html! {
         div.tools #tools hidden {

@@ -1,4 +1,4 @@
-//! A worker at the end of a pipe: everything that passes between it and whoever has
+//! A worker at the end of a pipe: everything that passes between it and the side that has
 //! ordered its work is a line of JSON.
 
 use std::cell::RefCell;
@@ -99,7 +99,7 @@ impl Launcher for OneAgent {
     }
 }
 
-/// Whoever has ordered the work, at the other end of a pipe.
+/// The side that has ordered the work, at the other end of a pipe.
 struct Pipe {
     /// The lines that came through it.
     lines: RefCell<Vec<String>>,
