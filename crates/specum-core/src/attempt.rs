@@ -20,6 +20,7 @@ pub use self::ledger::{
     Call, GitChange, LateWork, LaunchPlace, Ledger, LoopStanding, PassedAttempt, ReadyWork,
     UnchargedStart,
 };
+use crate::authoring;
 use crate::journal::{Entry, Record};
 use crate::line;
 use crate::moment::Moment;
@@ -72,7 +73,7 @@ pub struct Attempt {
     /// How many attempts at the task there are with this one. Numbers repeat: a
     /// person may give a task another round.
     pub number: u64,
-    /// The task's block as it stood.
+    /// The task's block as it stood; of a document, its text.
     pub block: Vec<u8>,
     /// Who works on it.
     pub role: Role,
@@ -113,14 +114,17 @@ impl Attempt {
             return None;
         };
         let block = line::text_or_bytes(block, block_bytes.as_deref());
-        let mode = TaskFile::scan(&block).tasks.first()?.mode();
+        let role = match authoring::document(&task.id) {
+            Some(doc) => Role::Author(doc),
+            None => Role::of(TaskFile::scan(&block).tasks.first()?.mode()),
+        };
         let without_name = || AttemptId::without_name(record.at.as_str(), task, *attempt);
         Some(Attempt {
             id: record.id.clone().unwrap_or_else(without_name),
             key: task.clone(),
             number: *attempt,
             block,
-            role: Role::of(mode),
+            role,
             at: record.at.clone(),
             head: head.clone(),
             branch: branch.clone(),

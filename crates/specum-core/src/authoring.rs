@@ -5,13 +5,19 @@
 //! is to be done; it decides order, tries and approvals, and never looks at a text. The
 //! strict order is its promise: a document is open only while all before it are approved.
 
+pub mod brief;
+pub mod name;
+pub mod skeleton;
+pub mod summary;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::spec::Doc;
+use crate::tasks::TaskKey;
 
 /// How many documents a spec has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +40,28 @@ impl Profile {
         }
     }
 }
+
+/// The name under which records know the attempts at a document. No task is called so.
+pub fn key(doc: Doc) -> TaskKey {
+    TaskKey { id: format!("{MARK}{}", doc.name()), title: doc.file().to_owned() }
+}
+
+/// The document that is worked on under a name; `None` if it is a task's.
+pub fn document(name: &str) -> Option<Doc> {
+    name.strip_prefix(MARK).and_then(Doc::named)
+}
+
+/// The agent that writes a document.
+pub fn author(doc: Doc) -> &'static str {
+    match doc {
+        Doc::Research => "research-analyst",
+        Doc::Requirements => "product-manager",
+        Doc::Design => "architect-reviewer",
+        Doc::Tasks => "task-planner",
+    }
+}
+
+const MARK: char = '@';
 
 /// Where a document stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,8 +95,19 @@ pub struct Document {
     pub feedback: Option<String>,
 }
 
+/// How large the tasks of a plan are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TaskSize {
+    /// A task with its test, up to ten steps and six files.
+    #[default]
+    Coarse,
+    /// Up to four steps and three files.
+    Fine,
+}
+
 /// Who has agreed to a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ApprovedBy {
     /// A person, who has seen it.
     Person,
@@ -91,6 +130,10 @@ pub struct Planning {
     pub max_attempts: u64,
     /// The documents a person is asked about.
     pub asks: BTreeSet<Doc>,
+    /// Whether each document that is agreed to becomes a commit.
+    pub commits: bool,
+    /// How large a task is.
+    pub tasks: TaskSize,
     /// The documents; one that is missing here is absent.
     documents: BTreeMap<Doc, Document>,
 }
@@ -151,6 +194,8 @@ pub enum Event {
     Edited(Vec<Doc>),
     /// A person lets a document have another round.
     Resume(Doc),
+    /// The spec gets more documents than were planned at first.
+    Enlarge(Profile),
 }
 
 /// What is to be done, in this order.
@@ -205,13 +250,17 @@ pub enum Refused {
     /// The document has not used up its tries.
     #[error("{0}.md is not blocked")]
     NotBlocked(Doc),
+    /// The size of a spec is chosen before its first document.
+    #[error("{0}.md is begun, and the size of a spec is chosen before that; plan a new spec")]
+    Begun(Doc),
 }
 
 impl Planning {
     /// One that has just begun.
     pub fn new(profile: Profile, quick: bool, asks: BTreeSet<Doc>) -> Planning {
         let (plan_only, max_attempts) = (false, DEFAULT_MAX_ATTEMPTS);
-        Planning { profile, quick, plan_only, max_attempts, asks, documents: BTreeMap::new() }
+        let (commits, tasks, documents) = (true, TaskSize::default(), BTreeMap::new());
+        Planning { profile, quick, plan_only, max_attempts, asks, commits, tasks, documents }
     }
 
     /// A document as it stands.
@@ -238,6 +287,33 @@ impl Planning {
         }
     }
 
+    /// Whether every document is agreed to.
+    pub fn is_agreed(&self) -> bool {
+        matches!(self.due(), Due::Start | Due::Nothing)
+    }
+
+    /// What it waits for, in words.
+    pub fn wait(&self) -> String {
+        match self.due() {
+            Due::Author(doc) => format!("{} is not written", doc.file()),
+            Due::Approve(doc) => {
+                format!("{} waits for your approval (`specum approve`)", doc.file())
+            }
+            Due::Fix(doc) => format!("{} is not good after all its tries", doc.file()),
+            Due::Start | Due::Nothing => "every document is agreed to".to_owned(),
+        }
+    }
+
+    /// A person has looked at the document that nobody got right: it has all its tries
+    /// again.
+    pub fn resume(&mut self) {
+        if let Due::Fix(doc) = self.due()
+            && let Ok(step) = step(self, Event::Resume(doc))
+        {
+            *self = step.planning;
+        }
+    }
+
     /// Who agrees to a document without being asked.
     fn agrees(&self, doc: Doc) -> Option<ApprovedBy> {
         if self.quick {
@@ -247,6 +323,11 @@ impl Planning {
         } else {
             None
         }
+    }
+
+    /// The text of a document is another one, which says the same.
+    pub fn retext(&mut self, doc: Doc, digest: String) {
+        self.set(doc, |document| document.digest = Some(digest));
     }
 
     fn set(&mut self, doc: Doc, change: impl FnOnce(&mut Document)) {
@@ -279,7 +360,7 @@ pub fn step(planning: &Planning, event: Event) -> Result<Step, Refused> {
         | Event::Valid { doc, .. }
         | Event::Approve { doc, .. }
         | Event::Revise { doc, .. } => Some(*doc),
-        Event::Edited(_) => None,
+        Event::Edited(_) | Event::Enlarge(_) => None,
     };
     if let Some(doc) = doc.filter(|doc| !planning.profile.docs().contains(doc)) {
         return Err(Refused::NotPlanned(doc));
@@ -306,6 +387,7 @@ pub fn step(planning: &Planning, event: Event) -> Result<Step, Refused> {
             next.make_stale(&stale);
             undermined(&mut next)
         }
+        Event::Enlarge(profile) => enlarge(&mut next, profile)?,
         Event::Resume(doc) if status != Status::Blocked => return Err(Refused::NotBlocked(doc)),
         Event::Resume(doc) => {
             next.set(doc, |document| {
@@ -315,6 +397,18 @@ pub fn step(planning: &Planning, event: Event) -> Result<Step, Refused> {
         }
     };
     Ok(Step { planning: next, effects })
+}
+
+/// More documents stand in front of what is written from now on. What was agreed to in
+/// the smaller size would stand on nothing.
+fn enlarge(next: &mut Planning, profile: Profile) -> Result<Vec<Effect>, Refused> {
+    let docs = next.profile.docs();
+    let is_begun = |doc: &&Doc| !matches!(next.document(**doc).status, Status::Absent);
+    if let Some(begun) = docs.iter().find(is_begun) {
+        return Err(Refused::Begun(*begun));
+    }
+    next.profile = profile;
+    Ok(Vec::new())
 }
 
 fn open(next: &mut Planning, doc: Doc) -> Result<Vec<Effect>, Refused> {
@@ -379,7 +473,8 @@ fn valid(next: &mut Planning, doc: Doc, digest: String, stale: &[Doc]) -> Vec<Ef
     next.make_stale(&later);
     match agrees {
         Some(by) => vec![Effect::AnswerDefaults(doc), Effect::Record(doc), Effect::Commit(doc, by)],
-        None => vec![Effect::Record(doc), Effect::Ask(doc)],
+        // What nobody has agreed to is nothing that others stand on yet.
+        None => vec![Effect::Ask(doc)],
     }
 }
 

@@ -192,7 +192,9 @@ impl Brief<'_> {
         let path = self.spec.path;
         let signal = self.role.signal();
         let work = match self.role {
-            Role::Executor => "- Do this task and nothing else; keep to its Files.",
+            Role::Executor | Role::Author(_) => {
+                "- Do this task and nothing else; keep to its Files."
+            }
             Role::QaEngineer => {
                 "- Check what the task asks for. Fix what you can fix within the plan; do not \
                  weaken a check to make it pass."
@@ -222,7 +224,9 @@ impl Brief<'_> {
             }
         };
         let otherwise = match self.role {
-            Role::Executor => "If you cannot finish, say what stands in the way, and do not say",
+            Role::Executor | Role::Author(_) => {
+                "If you cannot finish, say what stands in the way, and do not say"
+            }
             Role::QaEngineer => {
                 "If it does not hold, say VERIFICATION_FAIL and why, and do not say"
             }

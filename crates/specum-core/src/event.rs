@@ -154,6 +154,8 @@ impl Numbering {
 pub enum Outcome {
     /// Every box is ticked.
     Complete,
+    /// The documents that were asked for are written and agreed to.
+    Planned,
     /// The tasks that were asked for are done; others are open.
     ChosenDone {
         /// How many of those a person has skipped.
@@ -209,6 +211,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Complete => f.write_str("complete"),
+            Outcome::Planned => f.write_str("planned"),
             Outcome::ChosenDone { skipped: 0 } => f.write_str("the chosen tasks are done"),
             Outcome::ChosenDone { skipped } => {
                 write!(f, "done but for {skipped} that you skipped")
@@ -233,6 +236,7 @@ impl Outcome {
         let behind = |start: &str| words.strip_prefix(start).map(str::to_owned);
         match words {
             "the chosen tasks are done" => Outcome::ChosenDone { skipped: 0 },
+            "planned" => Outcome::Planned,
             "taken over by somebody else" => Outcome::TakenOver,
             _ => None
                 .or_else(|| behind("waiting for a person: ").map(|why| Outcome::Waits { why }))
@@ -262,6 +266,7 @@ impl<'de> Deserialize<'de> for Outcome {
         let Named { outcome, why, skipped } = Named::deserialize(deserializer)?;
         Ok(match (outcome.as_str(), why) {
             ("complete", _) => Outcome::Complete,
+            ("planned", _) => Outcome::Planned,
             ("chosen-done", _) => Outcome::ChosenDone { skipped },
             ("paused", _) => Outcome::Paused,
             ("cancelled", _) => Outcome::Cancelled,
@@ -285,10 +290,11 @@ mod tests {
     use crate::agent::Usage;
     use crate::journal;
 
-    fn outcomes() -> [Outcome; 12] {
+    fn outcomes() -> [Outcome; 13] {
         let why = || "1.2: no".to_owned();
         [
             Outcome::Complete,
+            Outcome::Planned,
             Outcome::ChosenDone { skipped: 0 },
             Outcome::Paused,
             Outcome::Waits { why: why() },

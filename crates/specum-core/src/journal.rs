@@ -17,11 +17,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::attempt::AttemptId;
+use crate::authoring::ApprovedBy;
 use crate::budget::Caps;
 use crate::event::{Outcome, RunId};
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlannedTask};
 use crate::progress::Note;
+use crate::spec::Doc;
+use crate::spec::edit::DocEdit;
 use crate::spec::red::FirstResult;
 use crate::state::{self, PauseAfter, State};
 use crate::suite::Suite;
@@ -600,6 +603,76 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         promise: bool,
     },
+    /// The documents of a spec are about to be written.
+    PlanStarted {
+        /// Which of them there are to be: `small`, `standard`, `full`.
+        profile: String,
+        /// Whether nobody is asked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        quick: bool,
+        /// The beginning of what the person has asked for.
+        goal: String,
+    },
+    /// A document has errors: its author tries again, or a person is waited for.
+    Gated {
+        /// The document, under the name of its attempts.
+        task: TaskKey,
+        /// The attempt; 0 without one.
+        attempt: u64,
+        /// The errors, a line each.
+        findings: Vec<String>,
+    },
+    /// A document has no errors.
+    Written {
+        /// The document, under the name of its attempts.
+        task: TaskKey,
+        /// The attempt; 0 if a person has written it.
+        attempt: u64,
+        /// The digest of its text.
+        digest: String,
+        /// Its length.
+        bytes: usize,
+        /// What a person should know, a line each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// Questions of a document are answered.
+    Answered {
+        /// The document.
+        doc: Doc,
+        /// The answers, by question.
+        answers: BTreeMap<String, String>,
+    },
+    /// Somebody has agreed to a document.
+    DocumentApproved {
+        /// The document.
+        doc: Doc,
+        /// The digest of its text.
+        digest: String,
+        /// A person, quick mode or the settings.
+        agreed: ApprovedBy,
+    },
+    /// A person says what is to change in a document.
+    Revised {
+        /// The document.
+        doc: Doc,
+        /// What.
+        text: String,
+    },
+    /// Documents have parts that stand on what has changed.
+    Staled {
+        /// The documents.
+        docs: Vec<Doc>,
+        /// What has changed.
+        because: Vec<String>,
+    },
+    /// A spec gets more documents than were planned at first.
+    Enlarged {
+        /// Which: `standard`, `full`.
+        profile: String,
+        /// Why.
+        why: String,
+    },
     /// The files of the transaction above are written.
     Done,
     /// A record of a newer version.
@@ -639,6 +712,8 @@ macro_rules! task_of {
             | Entry::Kept { task, .. }
             | Entry::GitChanged { task, .. }
             | Entry::Cleared { task, .. }
+            | Entry::Gated { task, .. }
+            | Entry::Written { task, .. }
             | Entry::Committed { task, .. } => Some(task),
             Entry::Started { .. }
             | Entry::PlanChanged { .. }
@@ -664,6 +739,12 @@ macro_rules! task_of {
             | Entry::Released { .. }
             | Entry::Cancelled
             | Entry::Completed { .. }
+            | Entry::PlanStarted { .. }
+            | Entry::Answered { .. }
+            | Entry::DocumentApproved { .. }
+            | Entry::Revised { .. }
+            | Entry::Staled { .. }
+            | Entry::Enlarged { .. }
             | Entry::Done
             | Entry::Unknown => None,
         }
@@ -706,6 +787,12 @@ pub struct Changes {
     /// Edits of `tasks.md`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskEdit>,
+    /// Edits of the spec's documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub docs: Vec<DocEdit>,
+    /// What `.ralph-trace.json` says afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// Notes for `.progress.md`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,

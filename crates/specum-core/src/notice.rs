@@ -121,6 +121,7 @@ impl Message {
         let done = format!("{done} of {total} tasks done");
         let (event, text) = match outcome {
             Outcome::Complete | Outcome::ChosenDone { .. } => (Notice::Complete, done),
+            Outcome::Planned => (Notice::Complete, "the plan is written".to_owned()),
             Outcome::Blocked { why } => (Notice::Blocked, format!("{done}; {why}")),
             Outcome::Capped { why } => (Notice::Capped, format!("{done}; {why}")),
             Outcome::NoAgent { why } => (Notice::NoAgent, format!("{done}; {why}")),

@@ -4,6 +4,7 @@
 //! in. A continuation carries the task that is due and no other, and stays
 //! under two kilobytes without it.
 
+use crate::authoring;
 use crate::hook::Host;
 use crate::line;
 use crate::machine::{self, Due};
@@ -395,6 +396,7 @@ pub fn agent(role: Role) -> &'static str {
     match role {
         Role::Executor => "spec-executor",
         Role::QaEngineer => "qa-engineer",
+        Role::Author(doc) => authoring::author(doc),
     }
 }
 
@@ -508,7 +510,7 @@ fn due_in_words(file: &TaskFile<'_>, unit: &Unit, attempt: u64) -> Option<String
 
 /// Puts values in the place of `{names}`, in one pass, so that a value that
 /// looks like a placeholder stays what it is.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len() + 256);
     let mut rest = template;
     while let Some(open) = rest.find('{') {

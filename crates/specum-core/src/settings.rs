@@ -8,12 +8,16 @@
 //! The smart-ralph plugin keeps its settings in a file of the name of the second. Its
 //! keys are no mistakes: [`inherited`] names them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use crate::authoring::{Profile, TaskSize};
 use crate::duration;
 use crate::line;
 use crate::notice::{self, Notice};
 use crate::plan::DEFAULT_MAX_PARALLEL;
+use crate::spec::Doc;
 use crate::spec::red::RedFirst;
 use crate::suite::{self, Suite};
 
@@ -28,6 +32,23 @@ pub struct Settings {
     pub max_parallel: usize,
     /// How `specum run` works; what is not set is left to its defaults.
     pub run: RunSettings,
+    /// How `specum plan` works.
+    pub plan: PlanSettings,
+}
+
+/// How documents are written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlanSettings {
+    /// How many documents a spec has.
+    pub profile: Option<Profile>,
+    /// The documents a person is asked about; `None`: all of them.
+    pub approve: Option<BTreeSet<Doc>>,
+    /// Whether a document that is agreed to becomes a commit.
+    pub commit_spec: Option<bool>,
+    /// How large a task is.
+    pub tasks_size: Option<TaskSize>,
+    /// The folder with what the team adds to the briefs of authors.
+    pub brief_extra: Option<String>,
 }
 
 /// What `specum run` takes from the settings. Each has an option of the same
@@ -124,6 +145,7 @@ impl Default for Settings {
             specs_dirs: Vec::new(),
             max_parallel: DEFAULT_MAX_PARALLEL,
             run: RunSettings::default(),
+            plan: PlanSettings::default(),
         }
     }
 }
@@ -168,6 +190,10 @@ pub const KEYS: &[&str] = &[
     "notify",
     "notify_on",
     "bell",
+    "profile",
+    "commit_spec",
+    "tasks_size",
+    "brief_extra",
 ];
 
 /// A key of the smart-ralph plugin, whose settings file has the same name.
@@ -312,7 +338,53 @@ fn set(settings: &mut Settings, seen: &mut Vec<String>, value: &Value) -> Result
                     format!("`max_parallel` must be a number from 1 to 64, not {value}")
                 })?;
         }
+        "approve" => set_approve(settings, value)?,
+        "profile" => {
+            let named = value.as_str().and_then(Profile::named);
+            let wrong = || format!("`profile` must be small, standard or full, not {value}");
+            settings.plan.profile = Some(named.ok_or_else(wrong)?);
+        }
+        "tasks_size" => {
+            settings.plan.tasks_size = Some(match value.as_str() {
+                Some("coarse") => TaskSize::Coarse,
+                Some("fine") => TaskSize::Fine,
+                _ => return Err(format!("`tasks_size` must be coarse or fine, not {value}")),
+            });
+        }
+        "commit_spec" => {
+            let wrong = || format!("`commit_spec` must be true or false, not {value}");
+            settings.plan.commit_spec = Some(truth(value).ok_or_else(wrong)?);
+        }
+        "brief_extra" => {
+            let folder = text(value).filter(|folder| is_inside(folder));
+            let wrong = || format!("`brief_extra` must be a folder below the project, not {value}");
+            settings.plan.brief_extra = Some(folder.ok_or_else(wrong)?);
+        }
         _ => set_run(&mut settings.run, key, value)?,
+    }
+    Ok(())
+}
+
+/// One list for everything that waits for a person: documents, and each phase of the
+/// plan.
+fn set_approve(settings: &mut Settings, value: &Value) -> Result<(), String> {
+    let wrong = || {
+        format!(
+            "`approve` must be never, or a list of requirements, design, tasks, research and \
+             phase, not {value}"
+        )
+    };
+    let names = texts(value).ok_or_else(wrong)?;
+    let names: Vec<&str> = names.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+    let is_known = |name: &str| matches!(name, "phase" | "never") || Doc::named(name).is_some();
+    if names.is_empty() || !names.iter().all(|name| is_known(name)) {
+        return Err(wrong());
+    }
+    let docs: BTreeSet<Doc> = names.iter().filter_map(|name| Doc::named(name)).collect();
+    settings.run.approve = Some(names.contains(&"phase"));
+    // `phase` alone says nothing of documents.
+    if !docs.is_empty() || names.contains(&"never") {
+        settings.plan.approve = Some(docs);
     }
     Ok(())
 }
@@ -363,13 +435,6 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
         "keep_days" => run.keep_days = Some(count(36_500)?),
         "recovery_mode" => {
             run.recovery_mode = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
-        }
-        "approve" => {
-            run.approve = Some(match text()?.as_str() {
-                "phase" => true,
-                "never" => false,
-                _ => return Err(wrong("`phase` or `never`")),
-            });
         }
         "max_cost" => {
             let cost = value.as_f64().filter(|cost| cost.is_finite() && *cost > 0.0);

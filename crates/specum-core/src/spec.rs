@@ -9,6 +9,7 @@
 //! requirement, and [`read_only`] proves of a command that it changes nothing.
 
 pub mod design;
+pub mod edit;
 pub mod gate;
 pub mod id;
 pub mod links;
@@ -21,13 +22,16 @@ pub mod red;
 pub mod requirements;
 pub mod research;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 pub mod trace;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A document of a spec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Doc {
     /// `research.md`: what decides whether it can be built.
     Research,

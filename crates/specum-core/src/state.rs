@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::authoring::Planning;
 use crate::budget::Budget;
 pub use crate::owner::{Owner, Process};
 use crate::tasks::{Task, TaskFile};
@@ -216,6 +217,8 @@ pub struct State {
     pub skipped: Vec<String>,
     /// Caps and expenses.
     pub budget: Budget,
+    /// How far the documents are, in a spec that was planned here.
+    pub planning: Option<Planning>,
     pub format_version: u64,
     /// The file as it was read.
     found: Map<String, Value>,

@@ -11,6 +11,7 @@ use std::fmt;
 
 use crate::completion;
 use crate::line;
+use crate::spec::Doc;
 use crate::tasks::{Command, Expectation};
 use serde::{Deserialize, Serialize};
 
@@ -25,13 +26,15 @@ pub enum Role {
     Executor,
     /// `qa-engineer`: `VERIFICATION_PASS`.
     QaEngineer,
+    /// Writes a document of the plan. The gate judges it, whatever its author says.
+    Author(Doc),
 }
 
 impl Role {
     /// The word that ends a successful attempt.
     pub fn signal(self) -> &'static str {
         match self {
-            Role::Executor => completion::TASK_COMPLETE,
+            Role::Executor | Role::Author(_) => completion::TASK_COMPLETE,
             Role::QaEngineer => completion::VERIFICATION_PASS,
         }
     }

@@ -7,6 +7,7 @@
 //! records and the writes, never while a check or git runs.
 
 mod abandon;
+mod author;
 mod by_hand;
 mod commit;
 mod digests;
@@ -41,6 +42,7 @@ use specum_core::tasks::{TaskEdit, TaskFile};
 use specum_core::verify::CheckTime;
 
 pub use self::abandon::Trial;
+pub use self::author::{Approved, AuthorsWork, Change, DocumentVerdict, NextDocument, Question};
 use self::digests::Digests;
 pub use self::error::AttemptError;
 pub(crate) use self::judge::run_check;
@@ -83,6 +85,9 @@ pub struct Workspace {
     pub red_first: RedFirst,
     /// The check of the whole plan that was typed for this run.
     pub typed_suite: Suite,
+    /// The folder with what the team adds to the briefs of authors, from the project's
+    /// root.
+    brief_extra: Option<String>,
     /// What is known of files that are not committed.
     digests: Digests,
     /// The plan in which no mistakes were found.
@@ -126,6 +131,7 @@ impl Workspace {
             check_time,
             red_first: project.settings.run.red_first.unwrap_or_default(),
             typed_suite: Suite::default(),
+            brief_extra: project.settings.plan.brief_extra.clone(),
             digests: Digests::default(),
             found_fit: Mutex::default(),
         })
@@ -210,6 +216,12 @@ impl Workspace {
         // no amnesty for what has failed.
         let state = self.known_state()?.unwrap_or_else(|| State::new(file.tasks.len()));
         self.refuse_beside_a_run(&state)?;
+        if let Some(planning) = state.planning.as_ref().filter(|planning| !planning.is_agreed()) {
+            return Err(AttemptError::NotPlanned {
+                spec: self.spec.name.clone(),
+                why: planning.wait(),
+            });
+        }
         if let Some(seen) = seen {
             self.refuse_if_taken_since(&state, &start, seen)?;
         }

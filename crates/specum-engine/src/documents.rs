@@ -89,6 +89,11 @@ impl Documents {
         self.texts[doc as usize].as_deref()
     }
 
+    /// The same with another text for one of them.
+    pub fn set(&mut self, doc: Doc, text: Vec<u8>) {
+        self.texts[doc as usize] = Some(text);
+    }
+
     /// Whether none is there.
     pub fn is_empty(&self) -> bool {
         self.texts.iter().all(Option::is_none)

@@ -33,6 +33,7 @@ pub mod files;
 pub mod git;
 mod lint;
 pub mod logs;
+mod map;
 #[cfg(any(test, feature = "test-support"))]
 pub mod memory;
 pub mod ops;

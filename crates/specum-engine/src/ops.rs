@@ -23,6 +23,7 @@ mod list;
 mod log;
 mod next;
 mod picture;
+mod plan;
 mod report;
 mod start;
 mod status;
@@ -48,20 +49,29 @@ pub use self::detach::{Detached, detach};
 pub use self::diff::{Changes, Diff, FileChange, diff};
 pub use self::doctor::{Doctor, Finding, Grade, Repair, doctor};
 pub use self::documents::RedScope;
+pub(crate) use self::documents::plan_time_runs;
 pub use self::error::{ErrorKind, OpError};
-pub use self::finish::{Finish, RecordedResult, Verdict, fail, finish, finish_by_hand};
+pub use self::finish::{
+    Finish, RecordedResult, Verdict, fail, finish, finish_by_hand, planned_document,
+};
 pub use self::index::{Index, IndexCommand, index};
 pub use self::list::{SpecList, SpecRow, Switch, activate, list, switch, task_names};
 pub use self::log::{AgentLog, Log, log, summary};
 pub use self::next::{DueTask, DueWork, Wait, completion, next, open};
 pub use self::picture::{picture, picture_of};
+pub use self::plan::{
+    Approval, ApprovedDocument, Changed, DocumentFinish, DueDocument, NewSpec, OpenQuestion, Plan,
+    PlanDocument, PlanRequest, WaitingDocument, approve_document, approve_typed as approve,
+    ask_no_more, begin_plan, change, change_document, document_named, fail_document,
+    finish_document, is_planned, name_and_goal, new_spec, plan_of, waiting,
+};
 pub use self::report::{
     ReportRequest, WrittenReport, report, report_of, write_private_report, write_report,
 };
 pub use self::start::{Implement, StartRequest, start};
 pub use self::status::{KeptWork, Status, StatusDriver, status};
 pub use self::steer::{
-    About, Approve, Note, NoteText, Retry, Skip, approve, note, retry, skip, unskip, withdraw_note,
+    About, Approve, Note, NoteText, Retry, Skip, note, retry, skip, unskip, withdraw_note,
 };
 pub use self::tasks::{StatusTask, TaskState, Work};
 pub use self::trace::{StalePart, Trace, TracedRequirement, TracedTask, trace};
@@ -77,8 +87,10 @@ pub enum NewState {
     Paused,
     /// The loop will wait for `specum resume` once something is over.
     PauseAsked,
-    /// The loop may work on the phase.
+    /// The loop may work on the phase, or the document is built on.
     Approved,
+    /// The document is written once more.
+    Reopened,
     /// It stands in the brief of further attempts.
     Noted,
     /// It stands there no longer.

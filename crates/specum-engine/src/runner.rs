@@ -10,6 +10,7 @@
 //! `recover` ends survivors, keeps what they left under a reference, and clears
 //! it away.
 
+mod author;
 mod beginning;
 mod crew;
 mod driver;
@@ -42,6 +43,7 @@ use specum_core::journal::Entry;
 use specum_core::machine::{self, Event, Start};
 use specum_core::owner::{Asker, Holder, Owner, Process};
 use specum_core::settings::Branch;
+use specum_core::spec::Doc;
 use specum_core::tasks::TaskKey;
 use thiserror::Error;
 
@@ -90,6 +92,19 @@ pub struct Options {
     pub branch: Branch,
     /// How a person who is not watching learns of its end.
     pub notify: Option<Notify>,
+    /// What is planned; `None`: the tasks are worked.
+    pub plan: Option<PlanGoal>,
+}
+
+/// How the documents of a spec are written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlanGoal {
+    /// The last document; `None`: the plan.
+    pub until: Option<Doc>,
+    /// Whether nobody is asked.
+    pub quick: bool,
+    /// Whether the checks of a plan are run before it is agreed to.
+    pub red: bool,
 }
 
 pub use self::notices::Notify;
@@ -347,17 +362,23 @@ fn acquire(workspace: &Workspace, options: &Options) -> Result<Holding, RunError
         // No agent can fix that, and each would use up its attempts.
         git.refuse_without_identity()?;
     }
-    let is_first = beginning::is_first_run(workspace)?;
+    let is_first = options.plan.is_none() && beginning::is_first_run(workspace)?;
     let mut news = beginning::take_branch(workspace, options)?;
     if is_first {
         news.extend(beginning::first_words(workspace, options)?);
     }
     let owner = Some(Owner::Runner { process: me });
-    workspace.start_after(Start { owner, ..options.start.clone() }, &holder)?;
+    let start = Start { owner, ..options.start.clone() };
+    match &options.plan {
+        Some(plan) => workspace.hold_planning(&start, plan.quick)?,
+        None => drop(workspace.start_after(start, &holder)?),
+    }
     // A session that another plugin drives would be sent back to the same work.
     let ended = ralph_loop::end(&workspace.spec).map_err(RunError::from);
     let recovered = ended.and_then(|_| recover::recover(workspace, until));
-    let ready = recovered.and_then(|()| match options.allow_dirty || options.isolate {
+    // An author works in a worktree, and what it writes is one file of the spec.
+    let needs_no_clean_tree = options.allow_dirty || options.isolate || options.plan.is_some();
+    let ready = recovered.and_then(|()| match needs_no_clean_tree {
         true => Ok(()),
         false => refuse_dirty(workspace),
     });
@@ -474,6 +495,14 @@ pub fn put_away_finished(workspace: &Workspace) -> Result<(), RunError> {
     let until = recover::worked_until_then(workspace);
     let _pulse = Pulse::start(workspace, &workspace.world().launcher.me())?;
     recover::recover(workspace, until)
+}
+
+/// Refuses a tree that a run would refuse, before anything is paid for.
+pub fn refuse_dirty_tree(workspace: &Workspace, options: &Options) -> Result<(), RunError> {
+    match options.allow_dirty || options.isolate || workspace.git.is_err() {
+        true => Ok(()),
+        false => refuse_dirty(workspace),
+    }
 }
 
 /// Refuses a tree with changes of the user's own: afterwards they could not be told

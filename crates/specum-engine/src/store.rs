@@ -25,6 +25,7 @@ use specum_core::guard::Memory;
 use specum_core::journal::{self, Record};
 use specum_core::owner::{Beat, Owner};
 use specum_core::plan_record::PlanRecord;
+use specum_core::spec::Doc;
 use specum_core::state::{self, Corrupt, State};
 use specum_core::tasks::{TaskFile, TaskText};
 use thiserror::Error;
@@ -33,6 +34,7 @@ use self::backup::Backup;
 pub use self::marker::{make_active, move_to_trash};
 use self::records::Records;
 pub use self::transaction::Locked;
+use crate::documents::TRACE_FILE;
 use crate::files::{Durability, FileError};
 use crate::ports::{Disk, Lock, NewContent, World};
 use crate::project::Spec;
@@ -173,6 +175,16 @@ impl Store {
     /// `tasks.md`.
     pub fn tasks_path(&self) -> PathBuf {
         self.dir.join("tasks.md")
+    }
+
+    /// A document of the spec.
+    pub fn document_path(&self, doc: Doc) -> PathBuf {
+        self.dir.join(doc.file())
+    }
+
+    /// `.ralph-trace.json`.
+    pub fn trace_path(&self) -> PathBuf {
+        self.dir.join(TRACE_FILE)
     }
 
     /// `.progress.md`.

@@ -9,6 +9,7 @@ mod accept;
 mod advice;
 mod approve;
 mod cancel;
+mod change;
 mod check;
 mod completions;
 mod demo;
@@ -23,9 +24,11 @@ mod list;
 mod log;
 mod man;
 mod meant;
+mod new;
 mod next;
 mod note;
 mod pause;
+mod plan;
 mod plugin;
 mod report;
 mod retry;
@@ -103,6 +106,8 @@ enum Verb {
     Check(check::Args),
     Trace(trace::Args),
     Index(index::Args),
+    New(new::Args),
+    Plan(Box<plan::Args>),
     Run(Box<run::Args>),
     Implement(implement::Args),
     Next(next::Args),
@@ -116,6 +121,7 @@ enum Verb {
     Unskip(skip::UnskipArgs),
     Undo(undo::Args),
     Approve(approve::Args),
+    Change(change::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     Cancel(cancel::Args),
@@ -206,6 +212,7 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
         Some(Verb::Unskip(args)) => args.spec,
         Some(Verb::Undo(args)) => args.spec,
         Some(Verb::Approve(args)) => args.spec,
+        Some(Verb::Change(args)) => args.spec,
         _ => None,
     })
 }
@@ -312,6 +319,8 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Check(args) => check::run(args, caller),
         Verb::Trace(args) => trace::run(args, caller),
         Verb::Index(args) => index::run(args, caller),
+        Verb::New(args) => new::run(args, caller),
+        Verb::Plan(args) => plan::run(args, caller),
         Verb::Run(args) => run::run(args, run::GivenFlags::of(matches), caller),
         Verb::Implement(args) => implement::run(args, caller),
         Verb::Next(args) => next::run(args, caller),
@@ -325,6 +334,7 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Unskip(args) => skip::unskip(args, caller),
         Verb::Undo(args) => undo::run(args, caller),
         Verb::Approve(args) => approve::run(args, caller),
+        Verb::Change(args) => change::run(args, caller),
         Verb::Pause(args) => pause::pause(args, caller),
         Verb::Resume(args) => pause::resume(args, caller),
         Verb::Cancel(args) => cancel::run(args, caller),

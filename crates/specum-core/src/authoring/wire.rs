@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{DEFAULT_MAX_ATTEMPTS, Document, Planning, Profile, Status};
+use super::{ApprovedBy, DEFAULT_MAX_ATTEMPTS, Document, Planning, Profile, Status, TaskSize};
 use crate::spec::Doc;
 
 /// The most tries that a file may give a document.
@@ -51,6 +51,27 @@ impl Profile {
     }
 }
 
+impl ApprovedBy {
+    /// The word in the trace.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ApprovedBy::Person => "person",
+            ApprovedBy::Quick => "quick",
+            ApprovedBy::Setting => "setting",
+        }
+    }
+}
+
+impl TaskSize {
+    /// The word in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TaskSize::Coarse => "coarse",
+            TaskSize::Fine => "fine",
+        }
+    }
+}
+
 impl Planning {
     /// The planning in a state; `None` if it has none, or one that cannot be read.
     pub fn of_state(state: &Map<String, Value>) -> Option<Planning> {
@@ -72,6 +93,11 @@ impl Planning {
             plan_only: truth("planOnly"),
             max_attempts: max.unwrap_or(DEFAULT_MAX_ATTEMPTS).clamp(1, MOST_ATTEMPTS),
             asks,
+            commits: state.get("commitSpec").and_then(Value::as_bool).unwrap_or(true),
+            tasks: match state.get("granularity").and_then(Value::as_str) {
+                Some("fine") => TaskSize::Fine,
+                _ => TaskSize::Coarse,
+            },
             documents: documents?,
         })
     }
@@ -87,7 +113,8 @@ impl Planning {
             "planOnly": self.plan_only,
             "maxPhaseIterations": self.max_attempts,
             "approve": asks,
-            "awaitingApproval": self.awaits().is_some(),
+            "commitSpec": self.commits,
+            "granularity": self.tasks.as_str(),
             "phases": phases.collect::<Map<String, Value>>(),
         });
         match fields {

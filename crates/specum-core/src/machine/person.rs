@@ -149,6 +149,9 @@ impl Loop<'_> {
                 }
             }
         }
+        if let Some(planning) = &mut self.state.planning {
+            planning.resume();
+        }
     }
 
     fn raise(&mut self, raise: Raise) {

@@ -169,6 +169,7 @@ fn of_outcome(outcome: Option<&Outcome>, veil: &Veil) -> Option<Need> {
         Outcome::Failed { why } => (NeedKind::Failed, "the run failed", why),
         Outcome::Waits { why } => (NeedKind::Question, "it waits for your word", why),
         Outcome::Complete
+        | Outcome::Planned
         | Outcome::ChosenDone { .. }
         | Outcome::Paused
         | Outcome::Cancelled

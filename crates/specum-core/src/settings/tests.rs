@@ -161,7 +161,7 @@ fn a_run_takes_its_options_from_here() {
         "idle_timeout: soon",
         "task_timeout: 10 fortnights",
         "recovery_mode: perhaps",
-        "approve: tasks",
+        "approve: tests",
         "agent: {a: b}",
         "model:",
         "max_cots: 5",

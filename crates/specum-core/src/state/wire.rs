@@ -13,6 +13,7 @@ use super::{
     Driver, FORMAT_VERSION, Fixes, MAX_COUNT, ParallelGroup, Phase, Standing, State, Status,
     TaskResult,
 };
+use crate::authoring::Planning;
 use crate::budget::Budget;
 
 impl State {
@@ -35,6 +36,14 @@ impl State {
         Self::from_object(fields).expect("the literal is a state")
     }
 
+    /// The state of a spec whose documents are about to be written.
+    pub fn of_planning(name: &str, base_path: &str, planning: Planning) -> Self {
+        let fields = serde_json::json!({"name": name, "basePath": base_path});
+        let Value::Object(fields) = fields else { unreachable!("the literal is an object") };
+        let state = Self::from_object(fields).expect("the literal is a state");
+        State { planning: Some(planning), ..state }
+    }
+
     /// Reads a state file.
     pub fn parse(bytes: &[u8]) -> Result<Self, Corrupt> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -53,7 +62,10 @@ impl State {
 
     fn from_object(found: Map<String, Value>) -> Result<Self, Corrupt> {
         let read = FieldReader(&found);
-        let is_held = read.flag("awaitingApproval")?;
+        let planning = Planning::of_state(&found);
+        // A document that waits for an approval is no pause of the loop.
+        let asks = planning.as_ref().is_some_and(|planning| planning.awaits().is_some());
+        let is_held = read.flag("awaitingApproval")? && !asks;
         let paused_for = read.text("pausedFor")?.map(str::to_owned);
         Ok(State {
             phase: match read.text("phase")? {
@@ -81,7 +93,7 @@ impl State {
             task_results: read.map::<_, WireResult, _>("taskResults")?,
             standing: match read.text("blocked")? {
                 Some(why) => Standing::Blocked(why.to_owned()),
-                None if is_held => Standing::Paused(paused_for),
+                None if is_held || (asks && paused_for.is_some()) => Standing::Paused(paused_for),
                 None => Standing::Running,
             },
             quick_mode: read.flag("quickMode")?,
@@ -97,6 +109,7 @@ impl State {
             waiting_for: read.text("waitingFor")?.map(str::to_owned),
             skipped: read.typed("skipped")?.unwrap_or_default(),
             budget: read.typed("budget")?.unwrap_or_default(),
+            planning,
             format_version: read.count("formatVersion")?.unwrap_or(FORMAT_VERSION),
             found,
         })
@@ -119,6 +132,11 @@ impl State {
                     object.shift_remove(name);
                 }
             }
+        }
+        if let Some(planning) = &self.planning {
+            object.extend(planning.fields());
+            let waits = self.standing != Standing::Running || planning.awaits().is_some();
+            object.insert("awaitingApproval".to_owned(), Value::from(waits));
         }
         object
     }

@@ -1,7 +1,9 @@
 //! Why an attempt cannot be opened or judged, each with the next step.
 
+use specum_core::authoring;
 use thiserror::Error;
 
+use crate::documents::DocumentError;
 use crate::files::FileError;
 use crate::git::GitError;
 use crate::store::StoreError;
@@ -111,6 +113,40 @@ pub enum AttemptError {
     /// There is no repository.
     #[error("no git repository: {0}")]
     NoRepository(String),
+    /// The documents of the spec.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The planning does not allow it.
+    #[error(transparent)]
+    Planning(#[from] authoring::Refused),
+    /// The spec is not being planned.
+    #[error(
+        "{0} is not being planned here; `specum plan {0}` begins that, `specum run {0}` works its \
+         tasks"
+    )]
+    NoPlanning(String),
+    /// The tasks are not planned yet.
+    #[error("{spec} is being planned: {why}. `specum plan {spec}` goes on")]
+    NotPlanned {
+        /// The spec.
+        spec: String,
+        /// What it waits for.
+        why: String,
+    },
+    /// No document waits for a person.
+    #[error("no document of {0} waits for you; `specum status {0}` says where it stands")]
+    NothingWaits(String),
+    /// A person's document has errors.
+    #[error("{file} has changed since it was checked, and is not good now:\n- {errors}")]
+    NotGood {
+        /// The file.
+        file: &'static str,
+        /// What is wrong with it.
+        errors: String,
+    },
+    /// An answer to nothing.
+    #[error("{0}")]
+    NoAnswer(String),
     /// Nobody has begun this task.
     #[error("task {0} has no open attempt; `specum next` opens what is due")]
     NotOpen(String),

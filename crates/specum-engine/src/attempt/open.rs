@@ -361,7 +361,7 @@ pub(super) fn opening(
 }
 
 /// An id that no other attempt has.
-fn attempt_id(world: &World) -> AttemptId {
+pub(super) fn attempt_id(world: &World) -> AttemptId {
     let (at, process, count) = world.new_id();
     AttemptId::new(at, process, count)
 }

@@ -93,7 +93,7 @@ impl<'a> Caller<'a> {
         self.with_good_settings(project)
     }
 
-    fn with_good_settings(&self, project: Project) -> Result<Project, OpError> {
+    pub(super) fn with_good_settings(&self, project: Project) -> Result<Project, OpError> {
         if let Some(problems) = settings_problems(&project) {
             return Err(OpError::Settings(problems));
         }

@@ -17,6 +17,7 @@ use specum_core::verify::{CheckRun, CheckTime, CommandRun};
 use super::{OpError, PlanFinding, Severity};
 use crate::documents::{Documents, ProjectFacts, read_trace};
 use crate::ports::{Lock, Repository, World};
+use crate::project::Spec as ProjectSpec;
 
 /// Which checks are run before the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +127,20 @@ pub(super) fn first_runs(
         runs.extend(FirstRun::of(&run).map(|first| (task.name(), first)));
     }
     Ok(runs)
+}
+
+/// What the checks of a plan that is about to be agreed to do: all of them in a worktree
+/// that is thrown away; without a commit to make one from, those that only read.
+pub(crate) fn plan_time_runs(
+    spec: &ProjectSpec,
+    setup: Option<&str>,
+    plan: &[u8],
+) -> Result<BTreeMap<String, FirstRun>, OpError> {
+    let place = Place { folder: &spec.dir, shown: spec.shown.clone(), root: &spec.root, setup };
+    let git = spec.world.repositories.open(&spec.root).ok();
+    let has_commit = git.is_some_and(|git| git.head().is_some());
+    let scope = if has_commit { RedScope::All } else { RedScope::ReadOnly };
+    first_runs(&spec.world, &place, &TaskFile::scan(plan), scope)
 }
 
 fn is_proved(command: &Command) -> bool {

@@ -137,17 +137,25 @@ fn of_attempt(error: &AttemptError) -> ErrorKind {
         | AttemptError::Empty(_)
         | AttemptError::NoTask(_)
         | AttemptError::Done(_)
+        | AttemptError::NoPlanning(_)
+        | AttemptError::NothingWaits(_)
         | AttemptError::NotOpen(_) => ErrorKind::NotFound,
         AttemptError::Held { .. }
         | AttemptError::HeldByOther { .. }
         | AttemptError::OtherCheck(_) => ErrorKind::Busy,
+        AttemptError::NoAnswer(_) => ErrorKind::Usage,
+        AttemptError::Document(DocumentError::Trace { .. }) => ErrorKind::Unusable,
         AttemptError::Rewritten(_)
         | AttemptError::OtherBranch { .. }
         | AttemptError::OffBranch { .. }
+        | AttemptError::Planning(_)
+        | AttemptError::NotPlanned { .. }
+        | AttemptError::NotGood { .. }
         | AttemptError::InTheWay { .. } => ErrorKind::Stopped,
         AttemptError::File(_)
         | AttemptError::Git(_)
         | AttemptError::CameAlong(_)
+        | AttemptError::Document(DocumentError::File(_))
         | AttemptError::Mistaken(_)
         | AttemptError::NotYours(_)
         | AttemptError::NoRepository(_) => ErrorKind::Failed,

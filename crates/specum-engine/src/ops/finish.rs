@@ -5,8 +5,10 @@ use serde::Serialize;
 use specum_core::attempt::Judgement;
 use specum_core::completion;
 use specum_core::machine::Signal;
+use specum_core::spec::Doc;
 use specum_core::summary::Places;
 
+use super::plan::{self, DocumentFinish};
 use super::undo::refuse_at_work;
 use super::{Caller, Changes, OpError, diff};
 use crate::attempt::{AttemptError, By, Workspace};
@@ -18,6 +20,8 @@ use crate::{runner, session};
 pub enum Finish {
     /// The result is judged.
     Judgement(Box<Verdict>),
+    /// What an author has written is judged.
+    Document(Box<DocumentFinish>),
     /// The result is recorded. Where a command cannot commit, the host's hook
     /// judges at the end of the turn: it runs outside the sandbox.
     Recorded(RecordedResult),
@@ -122,6 +126,9 @@ pub fn finish(
     task: &str,
     result: impl FnOnce() -> Result<String, OpError>,
 ) -> Result<Finish, OpError> {
+    if let Some(doc) = planned_document(workspace, task)? {
+        return Ok(Finish::Document(Box::new(plan::finish_document(caller, workspace, doc)?)));
+    }
     caller.warn_if_held(&workspace.store);
     caller.hold_for_session(workspace)?;
     let opened = workspace.opened(task)?;
@@ -133,6 +140,12 @@ pub fn finish(
     }
     let judged = workspace.judge(&opened, &result, By::Verb)?;
     Ok(Finish::Judgement(Box::new(Verdict::of(workspace, judged))))
+}
+
+/// The document that is meant, in a spec whose documents are being written.
+pub fn planned_document(workspace: &Workspace, name: &str) -> Result<Option<Doc>, OpError> {
+    let doc = plan::document_named(name);
+    Ok(if plan::is_planned(workspace)? { doc } else { None })
 }
 
 /// Judges a task on the word of a person who has done it by hand: an open attempt like

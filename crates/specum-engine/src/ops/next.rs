@@ -11,8 +11,9 @@ use specum_core::summary::Places;
 use specum_core::verify::Role;
 
 use super::caller::refuse_other_sessions;
+use super::plan::{self, DueDocument, WaitingDocument};
 use super::{Caller, LoopFile, OpError, summary};
-use crate::attempt::{By, NextWork as Unit, Workspace};
+use crate::attempt::{AttemptError, By, NextDocument, NextWork as Unit, Workspace};
 use crate::ralph_loop;
 use crate::session;
 
@@ -52,6 +53,20 @@ pub enum DueWork {
     ChosenDone(Wait),
     /// Nothing: a cap on attempts, time, tokens or dollars is reached.
     Capped(Wait),
+    /// A document, for its author.
+    Document {
+        /// The document.
+        document: DueDocument,
+    },
+    /// Nothing: a document waits for a person's approval.
+    Approval {
+        /// The document.
+        approval: WaitingDocument,
+        /// What a person can do.
+        message: String,
+    },
+    /// Nothing: the plan is written and agreed to; a person has it worked.
+    Planned(Wait),
     /// Nothing yet: a result is recorded, and the hook at the end of the turn
     /// judges it.
     Verdict {
@@ -117,10 +132,19 @@ impl DueWork {
             DueWork::Complete { message, say } => {
                 format!("{message} Say {say} alone on a line, and stop.\n")
             }
+            DueWork::Document { document } => format!(
+                "{file} is due: call {agent} with the prompt `phase {name}`, or write it as `specum \
+                 next` says and then run `specum finish {name}`.\n",
+                file = document.file,
+                agent = document.agent,
+                name = document.document,
+            ),
+            DueWork::Approval { message, .. } => format!("{message}\nTell the person, and stop.\n"),
             DueWork::Paused(wait)
             | DueWork::Blocked(wait)
             | DueWork::Waits(wait)
             | DueWork::ChosenDone(wait)
+            | DueWork::Planned(wait)
             | DueWork::Capped(wait) => {
                 format!("{}\nTell the person, and stop.\n", wait.message)
             }
@@ -155,6 +179,9 @@ pub fn next(caller: &Caller<'_>, workspace: &Workspace) -> Result<DueWork, OpErr
 
 /// Opens what is due.
 pub fn open(workspace: &Workspace) -> Result<DueWork, OpError> {
+    if plan::is_planned(workspace)? {
+        return open_document(workspace);
+    }
     Ok(match workspace.open_in_session()? {
         Unit::Work(attempts) => {
             let tasks = due_tasks(workspace, &attempts)?;
@@ -176,6 +203,38 @@ pub fn open(workspace: &Workspace) -> Result<DueWork, OpError> {
                 Due::Capped | Due::Spent(_) | Due::Work(_) | Due::Complete => DueWork::Capped(wait),
             }
         }
+    })
+}
+
+/// The same while the documents of a spec are written.
+fn open_document(workspace: &Workspace) -> Result<DueWork, OpError> {
+    let name = &workspace.spec.name;
+    let wait = |message: String| Wait { message, loop_file: None };
+    Ok(match workspace.open_document()? {
+        NextDocument::Author(opened) => {
+            DueWork::Document { document: plan::due_document(workspace, &opened)? }
+        }
+        NextDocument::Approve(doc) => {
+            let file = doc.file();
+            let approval = plan::waiting(workspace)?;
+            let approval = approval.ok_or_else(|| AttemptError::NothingWaits(name.clone()))?;
+            let message = format!(
+                "{name}: {file} is written and waits for a person: `specum approve` in a terminal \
+                 agrees to it, `specum change \"…\"` says what is to change."
+            );
+            DueWork::Approval { approval, message }
+        }
+        NextDocument::Fix(doc, why) => DueWork::Blocked(wait(format!(
+            "{why}. A person mends {}, then `specum resume` goes on with it.",
+            doc.file()
+        ))),
+        NextDocument::Paused(why) => {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            DueWork::Paused(wait(format!("{name} is paused{why}; `specum resume` goes on.")))
+        }
+        NextDocument::Planned => DueWork::Planned(wait(format!(
+            "{name} is planned. `specum run {name}` works its tasks."
+        ))),
     })
 }
 

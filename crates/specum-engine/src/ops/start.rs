@@ -1,13 +1,16 @@
 //! The beginning of a loop that a session or a person works.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::machine::Start;
 use specum_core::owner::{Asker, Holder, Owner};
+use specum_core::spec::Doc;
 use specum_core::state::{Driver, Standing};
 
 use super::caller::{holder, one_at_a_time};
-use super::{Caller, OpError};
+use super::{Caller, OpError, plan};
 use crate::attempt::{AttemptError, Workspace};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::owner;
@@ -74,6 +77,11 @@ pub fn start(
     };
     refuse_to_lift_a_cap(caller, &workspace, &start)?;
     let holder = take_over(caller, &workspace)?;
+    // Whoever types this has read the plan; an agent's shell agrees to nothing.
+    if workspace.planning()?.and_then(|planning| planning.awaits()) == Some(Doc::Tasks) {
+        let source = caller.require_person("implement")?;
+        plan::approve_document(&workspace, Some(Doc::Tasks), &BTreeMap::new(), None, source)?;
+    }
     // Before anything changes.
     workspace.refuse_bad_plan()?;
     if request.driver == Driver::RalphLoop {

@@ -253,10 +253,8 @@ fn reopen(workspace: &Workspace, address: &str) -> Result<Retry, OpError> {
 }
 
 /// Lets the loop go on to the phase that waits for it.
-pub fn approve(caller: &Caller<'_>, named: Option<&str>) -> Result<Approve, OpError> {
-    let source = caller.require_person("approve")?;
-    let workspace = caller.workspace(named)?;
-    let said = Said::to(&workspace, source)?;
+pub(super) fn approve_phase(workspace: &Workspace, source: Source) -> Result<Approve, OpError> {
+    let said = Said::to(workspace, source)?;
     let Some(phase) = said.state().waiting_for.clone() else {
         return Err(OpError::NotFound("no phase waits for your approval".into()));
     };

@@ -78,7 +78,7 @@ pub(super) struct Work {
     /// What its agent came to, and what there is of it.
     pub(super) result: Mutex<PassedWork>,
     /// Its worktree, if it has one of its own.
-    worktree: Mutex<Option<PreparedWorktree>>,
+    pub(super) worktree: Mutex<Option<PreparedWorktree>>,
 }
 
 /// What the last agent of an attempt came to.
@@ -124,6 +124,9 @@ impl Crew<'_> {
         if let Ok(git) = &self.workspace.git {
             git.clear_locks()?;
         }
+        if self.options.plan.is_some() {
+            return self.open_document();
+        }
         let next = self.open_looked_at()?;
         self.record_news()?;
         Ok(match next {
@@ -165,7 +168,11 @@ impl Crew<'_> {
 
     /// Completes the loop if every box is ticked.
     pub(super) fn complete_if_done(&self) -> Result<Input, RunError> {
-        match self.workspace.is_done()? {
+        let is_done = match self.options.plan {
+            Some(_) => self.is_planned()?,
+            None => self.workspace.is_done()?,
+        };
+        match is_done {
             true => self.open(),
             false => Ok(Input::NotDone),
         }
@@ -215,7 +222,7 @@ impl Crew<'_> {
         self.works_of(opened.into_iter().zip(sites))
     }
 
-    fn works_of(
+    pub(super) fn works_of(
         &self,
         opened: impl Iterator<Item = (Attempt, Site)>,
     ) -> Result<Vec<OpenWork>, RunError> {
@@ -297,6 +304,9 @@ impl Crew<'_> {
     pub(super) fn integrate(&self, attempt: &AttemptId) -> Result<Input, RunError> {
         let work = self.work(attempt)?;
         let passed = lock(&work.result).clone();
+        if let Role::Author(doc) = work.attempt.role {
+            return self.judge_author(&work, doc, &passed);
+        }
         match work.site {
             Site::Tree => self.judge_in_tree(&work, &passed),
             Site::Worktree if !self.options.isolate => self.bring_in(&work, &passed),
@@ -327,6 +337,9 @@ impl Crew<'_> {
     ) -> Result<Input, RunError> {
         let work = self.work(attempt)?;
         let opened = &work.attempt;
+        if let Role::Author(_) = opened.role {
+            return self.give_up_author(&work, trouble);
+        }
         let mut left = Vec::new();
         match work.site {
             Site::Tree => {
@@ -404,6 +417,9 @@ impl Crew<'_> {
         tell: &Tell<'_>,
     ) -> Result<Option<Input>, RunError> {
         let work = self.work(&request.attempt)?;
+        if let Role::Author(_) = work.attempt.role {
+            return self.start_author(request, &work, handle, tell);
+        }
         match work.site {
             Site::Tree => {
                 let root = &self.workspace.spec.root;
@@ -471,7 +487,7 @@ impl Crew<'_> {
     }
 
     /// A worktree for an attempt; none if everybody stops.
-    fn prepare(&self, opened: &Attempt) -> Result<Option<PreparedWorktree>, RunError> {
+    pub(super) fn prepare(&self, opened: &Attempt) -> Result<Option<PreparedWorktree>, RunError> {
         let worktree =
             PreparedWorktree::add(self.workspace, &worktree_name(opened), opened.base())?;
         if self.options.worktree_setup.is_none() {
@@ -510,9 +526,11 @@ impl Crew<'_> {
         let opened = &work.attempt;
         let order = self.order(request, work, root)?;
         let log = self.new_log(opened)?;
-        self.record_start(work, &order.agent, &log)?;
+        self.record_start(work, &order.agent, &log, worktree.is_some())?;
         let world = self.workspace.world();
-        let checkout = Checkout { world, root, worktree, log: &log, handle };
+        // A document is judged by whoever has ordered it, wherever it was written.
+        let checked = worktree.filter(|_| !matches!(opened.role, Role::Author(_)));
+        let checkout = Checkout { world, root, worktree: checked, log: &log, handle };
         let foreman = Foreman {
             crew: self,
             work,
@@ -525,7 +543,7 @@ impl Crew<'_> {
         };
         let result = worker::work(&order, &checkout, &foreman)?;
         assert!(result.answers(&order), "a worker answers the order it was given");
-        let Some(worktree) = worktree else { return Ok(None) };
+        let Some(worktree) = checked else { return Ok(None) };
         self.receive(work, worktree, result)
     }
 
@@ -544,8 +562,12 @@ impl Crew<'_> {
             Site::Isolated => brief::WorkPlace::Isolated,
         };
         let shown = lock(&work.shown).clone();
-        let brief = self.workspace.brief_at(opened, at, root, shown.as_ref())?;
-        let script = opened.fields().script;
+        let is_author = matches!(opened.role, Role::Author(_));
+        let brief = match is_author {
+            true => self.workspace.author_brief(opened, root)?.into_bytes(),
+            false => self.workspace.brief_at(opened, at, root, shown.as_ref())?,
+        };
+        let script = opened.fields().script.filter(|_| !is_author);
         let call = agent.call(&Order {
             brief: &brief,
             model: self.options.model.as_deref(),
@@ -563,7 +585,7 @@ impl Crew<'_> {
             base: opened.base().map(str::to_owned),
             agent: agent.name().to_owned(),
             call,
-            check: self.workspace.check_of(opened)?,
+            check: if is_author { None } else { self.workspace.check_of(opened)? },
             check_time: self.workspace.check_time,
             message: format!("{} {}", self.workspace.spec.name, opened.key.id),
         })
@@ -578,14 +600,20 @@ impl Crew<'_> {
         })?)
     }
 
-    fn record_start(&self, work: &Work, agent: &str, log: &Path) -> Result<(), RunError> {
+    fn record_start(
+        &self,
+        work: &Work,
+        agent: &str,
+        log: &Path,
+        beside: bool,
+    ) -> Result<(), RunError> {
         let (opened, site) = (&work.attempt, work.site);
         let attempt = opened.number;
         Ok(self.workspace.record(opened, |task| Entry::Launched {
             task,
             attempt,
             agent: agent.to_owned(),
-            beside: site != Site::Tree,
+            beside,
             isolated: site == Site::Isolated,
             log: Some(log.to_string_lossy().into_owned()),
         })?)

@@ -26,6 +26,7 @@ pub fn waits_for_a_person(outcome: &Outcome) -> bool {
         | Outcome::NoAgent { .. }
         | Outcome::Circuit { .. } => true,
         Outcome::Complete
+        | Outcome::Planned
         | Outcome::ChosenDone { .. }
         | Outcome::Cancelled
         | Outcome::TakenOver

@@ -13,12 +13,14 @@ use specum_core::machine::Step;
 use specum_core::moment::Moment;
 use specum_core::progress;
 use specum_core::retention;
+use specum_core::spec::Doc;
+use specum_core::spec::edit::DocEdit;
 use specum_core::spec::trace::TraceFile;
 use specum_core::state::{self, Corrupt};
 use specum_core::tasks::{TaskEdit, TaskKey, TaskText};
 
 use super::{Backup, MAX_PART, MAX_TEXT, Store, StoreError, View, segments};
-use crate::documents::TRACE_FILE;
+use crate::documents::GOAL_FILE;
 use crate::failpoint;
 use crate::files::{Durability, FileError};
 use crate::ports::{Disk, Lock, NewContent};
@@ -80,7 +82,21 @@ impl Locked<'_> {
 
     /// Writes what each part of the spec stands on.
     pub fn write_trace(&self, trace: &TraceFile) -> Result<(), StoreError> {
-        Ok(self.disk().write(&self.store.dir.join(TRACE_FILE), trace.text().as_bytes())?)
+        Ok(self.disk().write(&self.store.trace_path(), trace.text().as_bytes())?)
+    }
+
+    /// Writes down what the person has asked for, unless it is there already.
+    pub fn write_goal(&self, goal: &str) -> Result<(), StoreError> {
+        let path = self.store.dir.join(GOAL_FILE);
+        self.disk().create(NewContent { path: &path, bytes: goal.as_bytes() })?;
+        Ok(())
+    }
+
+    /// Makes a document that is not there yet.
+    pub fn begin_document(&self, doc: Doc, text: &str) -> Result<(), StoreError> {
+        let path = self.store.document_path(doc);
+        self.disk().create(NewContent { path: &path, bytes: text.as_bytes() })?;
+        Ok(())
     }
 
     /// Writes a record that changes no file.
@@ -114,6 +130,12 @@ impl Locked<'_> {
         // would try to complete it.
         if !changes.tasks.is_empty() {
             self.store.writable(&self.store.tasks_path())?;
+        }
+        for doc in changes.docs.iter().map(DocEdit::doc) {
+            self.store.writable(&self.store.document_path(doc))?;
+        }
+        if changes.trace.is_some() {
+            self.store.writable(&self.store.trace_path())?;
         }
         self.store.writable(&self.store.progress_path())?;
         if !changes.notes.is_empty() || !changes.retracted.is_empty() {
@@ -149,7 +171,8 @@ impl Locked<'_> {
     /// counts on, is on the disk with the next one: a sync takes longer than
     /// everything else that we do for a task.
     fn durability_of(&self, changes: &Changes) -> Durability {
-        if changes.tasks.is_empty() && changes.notes.is_empty() && changes.retracted.is_empty() {
+        let is_told = changes.notes.is_empty() && changes.retracted.is_empty();
+        if changes.tasks.is_empty() && changes.docs.is_empty() && is_told {
             Durability::Fast
         } else {
             self.store.durability
@@ -175,8 +198,14 @@ impl Locked<'_> {
             }
             StateChange::Keep | StateChange::Delete => None,
         };
+        let documents = self.edited_documents(&changes.docs)?;
+        let trace = changes.trace.as_ref().map(|trace| {
+            let path = self.store.writable(&self.store.trace_path());
+            path.map(|path| (path, trace.clone().into_bytes()))
+        });
+        let trace = trace.transpose()?;
         let new = tasks.iter().map(|(path, text)| NewContent { path, bytes: text });
-        let others = progress.iter().chain(&state);
+        let others = documents.iter().chain(&progress).chain(&trace).chain(&state);
         let new = new.chain(others.map(|(path, bytes)| NewContent { path, bytes }));
         let durability = self.durability_of(changes);
         let journal = self.store.journal_path();
@@ -193,6 +222,19 @@ impl Locked<'_> {
             failpoint::reached("after removing the state");
         }
         Ok(())
+    }
+
+    /// The documents that these edits change, as they leave them.
+    fn edited_documents(&self, edits: &[DocEdit]) -> Result<Vec<(PathBuf, Vec<u8>)>, StoreError> {
+        let mut documents = Vec::new();
+        for doc in Doc::ALL.into_iter().filter(|doc| edits.iter().any(|edit| edit.doc() == *doc)) {
+            let path = self.store.document_path(doc);
+            let before = self.disk().read_if_there(&path, MAX_TEXT)?;
+            if let Some(after) = DocEdit::apply_all(edits, doc, before.as_deref()) {
+                documents.push((self.store.writable(&path)?, after));
+            }
+        }
+        Ok(documents)
     }
 
     /// The task file as these edits leave it; `None` if it stays as it is.

@@ -147,6 +147,7 @@ fn work(workspace: &mut Workspace) -> Result<Outcome, OpError> {
         keep_days: None,
         branch: Branch::Here,
         notify: None,
+        plan: None,
     };
     workspace.store.write_as(runner::run_id(workspace.world()));
     let outlet = report::to_stdout(false, false, &workspace.store)?;

@@ -23,6 +23,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let workspace = caller.workspace(args.spec.as_deref())?;
+    if let Some(doc) = ops::planned_document(&workspace, &args.task)? {
+        let failed = ops::fail_document(&workspace, doc, &reason(args)?)?;
+        if args.json {
+            return print_json(&failed, Exit::Done);
+        }
+        finish::show_document(&failed)?;
+        next::show_what_is_due(&workspace)?;
+        return Ok(Exit::Done);
+    }
     let verdict = ops::fail(&workspace, &args.task, || reason(args))?;
     if args.json {
         return print_json(&verdict, Exit::Done);

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::report::numbers;
 use specum_engine::attempt::{self, Workspace};
 use specum_engine::files::FileError;
-use specum_engine::ops::{self, Caller, Finish, OpError, Verdict};
+use specum_engine::ops::{self, Caller, DocumentFinish, Finish, OpError, Verdict};
 
 /// Judge the result of a task: verify, tick, commit, go on
 ///
@@ -21,7 +21,7 @@ use specum_engine::ops::{self, Caller, Finish, OpError, Verdict};
 /// counted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Id of the task
+    /// Id of the task, or the document that is planned: requirements, design, tasks
     task: String,
     /// Name or path; the active spec if left out
     #[arg(long)]
@@ -41,12 +41,25 @@ const MAX_RESULT: u64 = 16 * 1024 * 1024;
 
 pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let workspace = caller.workspace(args.spec.as_deref())?;
+    if let Some(doc) = ops::planned_document(&workspace, &args.task)? {
+        let finish = ops::finish_document(caller, &workspace, doc)?;
+        let exit = if finish.passed { Exit::Done } else { Exit::Failed };
+        if args.json {
+            print_json(&finish, exit)?;
+        } else {
+            show_document(&finish)?;
+            next::show_what_is_due(&workspace)?;
+        }
+        caller.tell_news(&workspace);
+        return Ok(exit);
+    }
     if args.result.is_none() && caller.is_a_person_at_a_terminal() {
         return by_hand(args, caller, &workspace);
     }
     let finish = ops::finish(caller, &workspace, &args.task, || read_result(args))?;
     let verdict = match &finish {
         Finish::Judgement(verdict) => verdict,
+        Finish::Document(finish) => return print_json(finish, Exit::Done),
         Finish::Recorded(recorded) => {
             return answer(args.json, recorded, |recorded| {
                 format!(
@@ -116,6 +129,18 @@ pub(super) fn end_of(mut stream: impl Read) -> std::io::Result<Vec<u8>> {
         bytes.drain(..bytes.len().saturating_sub(KEPT_RESULT));
     }
     Ok(bytes)
+}
+
+/// Prints what became of an author's try.
+pub(super) fn show_document(finish: &DocumentFinish) -> Result<(), Failure> {
+    let (file, attempt) = (&finish.document, finish.attempt);
+    if finish.passed {
+        print(format!("{file}.md is good (attempt {attempt})"))?;
+    } else {
+        print(format!("{file}.md is not good yet (attempt {attempt}):"))?;
+        finish.findings.iter().try_for_each(|finding| print(format!("- {finding}")))?;
+    }
+    finish.warnings.iter().try_for_each(|warning| print(format!("  note: {warning}")))
 }
 
 /// Prints a verdict.

@@ -1,9 +1,9 @@
 use specum_core::hook::Host;
 
-use super::{Answered, Failure, print, print_json};
+use super::{Answered, Failure, plan, print, print_json};
 use crate::exit::Exit;
 use specum_engine::attempt::Workspace;
-use specum_engine::ops::{self, Caller, DueTask, DueWork, LoopFile};
+use specum_engine::ops::{self, Caller, DueDocument, DueTask, DueWork, LoopFile};
 use specum_engine::ports::World;
 use specum_engine::session;
 
@@ -45,10 +45,14 @@ fn exit(next: &DueWork) -> Exit {
         | DueWork::Parallel { .. }
         | DueWork::Complete { .. }
         | DueWork::ChosenDone(_)
+        | DueWork::Document { .. }
+        | DueWork::Planned(_)
         | DueWork::Verdict { .. } => Exit::Done,
-        DueWork::Paused(_) | DueWork::Blocked(_) | DueWork::Waits(_) | DueWork::Capped(_) => {
-            Exit::Stopped
-        }
+        DueWork::Approval { .. }
+        | DueWork::Paused(_)
+        | DueWork::Blocked(_)
+        | DueWork::Waits(_)
+        | DueWork::Capped(_) => Exit::Stopped,
     }
 }
 
@@ -80,10 +84,21 @@ fn show(world: &World, next: &DueWork) -> Result<(), Failure> {
             }
         }
         DueWork::Complete { message, say } => print(format!("\n{message}\n\n{say}")),
+        DueWork::Document { document } => {
+            let DueDocument { document, file, attempt, agent, brief } = document;
+            print(format!("\nDue: {file} for {agent}, attempt {attempt}\n"))?;
+            print(brief.trim_end())?;
+            print(format!("\nWhen it is written, run `specum finish {document}`."))
+        }
+        DueWork::Approval { approval, message } => {
+            print(format!("\n{message}"))?;
+            plan::show_waiting(approval)
+        }
         DueWork::Paused(wait)
         | DueWork::Blocked(wait)
         | DueWork::Waits(wait)
         | DueWork::ChosenDone(wait)
+        | DueWork::Planned(wait)
         | DueWork::Capped(wait) => {
             print(format!("\n{}", wait.message))?;
             match wait.loop_file {

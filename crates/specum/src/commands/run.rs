@@ -3,8 +3,8 @@ mod detach;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches};
 use specum_core::agent::{self, Agent};
 use specum_core::coordinate::agents::Patience;
 use specum_core::duration;
@@ -201,6 +201,19 @@ impl GivenFlags {
     }
 }
 
+impl Args {
+    /// The arguments of a command line that specum has put together itself.
+    pub(super) fn of_line(line: &[String]) -> Result<(Args, GivenFlags), OpError> {
+        let command = super::definition();
+        let line = ["specum".to_owned()].into_iter().chain(line.iter().cloned());
+        let wrong = |error: clap::Error| OpError::Usage(error.render().to_string());
+        let matches = command.try_get_matches_from(line).map_err(wrong)?;
+        let typed = GivenFlags::of(&matches);
+        let (_, run) = matches.subcommand().expect("the line names the verb");
+        Ok((Args::from_arg_matches(run).map_err(wrong)?, typed))
+    }
+}
+
 pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answered {
     if args.detached {
         process::leave_session();
@@ -269,7 +282,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
 }
 
 /// Works the spec until the run ends or waits, and shows it.
-fn run_once(
+pub(super) fn run_once(
     args: &Args,
     workspace: &mut Workspace,
     options: &Options,
@@ -337,7 +350,7 @@ fn work(
 /// What an outcome means to a script.
 pub(super) fn exit(outcome: &Outcome) -> Exit {
     match outcome {
-        Outcome::Complete | Outcome::ChosenDone { .. } => Exit::Done,
+        Outcome::Complete | Outcome::Planned | Outcome::ChosenDone { .. } => Exit::Done,
         Outcome::Paused
         | Outcome::Waits { .. }
         | Outcome::Cancelled
@@ -378,7 +391,7 @@ fn chosen(workspace: &Workspace, named: &[String]) -> Result<Vec<String>, OpErro
     Ok(named.iter().map(name).collect::<Result<_, _>>()?)
 }
 
-fn options(
+pub(super) fn options(
     args: &Args,
     typed: GivenFlags,
     settings: &RunSettings,
@@ -411,6 +424,7 @@ fn options(
         keep_days: settings.keep_days,
         branch: branch(args, settings),
         notify: notify(settings),
+        plan: None,
     })
 }
 
@@ -501,7 +515,10 @@ fn agent(name: &str, command: Option<&str>) -> Result<Box<dyn Agent>, OpError> {
 
 /// A cap that an agent cannot report would never be reached, whichever run has
 /// set it.
-fn refuse_caps_that_cannot_bind(workspace: &Workspace, options: &Options) -> Result<(), OpError> {
+pub(super) fn refuse_caps_that_cannot_bind(
+    workspace: &Workspace,
+    options: &Options,
+) -> Result<(), OpError> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let before = state.map(|state| state.budget).unwrap_or_default();
     let max_cost = options.start.max_cost.or(before.max_cost);

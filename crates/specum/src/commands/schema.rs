@@ -24,7 +24,7 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 31] = [
+const ANSWERS: [(&str, MakeSchema); 33] = [
     ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
@@ -48,7 +48,9 @@ const ANSWERS: [(&str, MakeSchema); 31] = [
     ("skip", of::<ops::Skip>),
     ("unskip", of::<ops::Skip>),
     ("undo", of::<ops::Undo>),
-    ("approve", of::<ops::Approve>),
+    ("approve", of::<ops::Approval>),
+    ("change", of::<ops::Changed>),
+    ("new", of::<ops::NewSpec>),
     ("pause", of::<ops::Pause>),
     ("resume", of::<ops::Resume>),
     ("cancel", of::<ops::Cancel>),

@@ -190,7 +190,11 @@ fn judge(
     let mut news = answer::verdicts(&workspace)?;
     let is_over = match ops::open(&workspace) {
         Ok(DueWork::Task { .. } | DueWork::Verify { .. } | DueWork::Parallel { .. })
-        | Ok(DueWork::Verdict { .. }) => false,
+        | Ok(DueWork::Document { .. } | DueWork::Verdict { .. }) => false,
+        Ok(DueWork::Approval { message, .. }) => {
+            news.push(format!("specum: {message}"));
+            true
+        }
         Ok(DueWork::Complete { .. }) => {
             news.push(ops::completion(&workspace)?);
             true
@@ -200,6 +204,7 @@ fn judge(
             | DueWork::Blocked(wait)
             | DueWork::Waits(wait)
             | DueWork::ChosenDone(wait)
+            | DueWork::Planned(wait)
             | DueWork::Capped(wait),
         ) => {
             news.push(format!("specum: {}: {}", workspace.spec.name, wait.message));

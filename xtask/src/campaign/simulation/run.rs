@@ -85,6 +85,7 @@ impl World {
             keep_days: None,
             branch: Branch::Here,
             notify: None,
+            plan: None,
         };
         let (told, outcome) = mpsc::channel();
         let thread = Thread::begin(self.programs.process(pid), move || {

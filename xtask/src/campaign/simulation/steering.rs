@@ -2,7 +2,7 @@
 //! note reaches every further brief of its task, whatever dies in between; a task that
 //! is skipped is not begun; a retry counts nothing; a loop that is to wait begins nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use specum_core::attempt::AttemptId;
@@ -363,7 +363,8 @@ impl World {
 
     pub(crate) fn approves(&mut self, phase: &str) -> Result<(), Halt> {
         let what = format!("approves {phase:?}");
-        self.verb(&what, |caller, _| ops::approve(caller, Some("demo"))).map(drop)
+        self.verb(&what, |caller, _| ops::approve(caller, Some("demo"), None, &BTreeMap::new()))
+            .map(drop)
     }
 
     /// A person does a task by hand, or says so, and lets it be judged.

@@ -382,14 +382,15 @@ impl Ledger {
                 at: record.at.clone(),
             });
         }
-        if is_told || matches!(record.entry, Entry::Cleared { .. }) {
+        let is_judged = matches!(record.entry, Entry::Gated { .. } | Entry::Written { .. });
+        if is_told || is_judged || matches!(record.entry, Entry::Cleared { .. }) {
             self.is_not_at_work(&task.id);
             self.calls.retain(|call| call.task.id != task.id);
             self.forget_launches(&task.id);
             self.unwanted.retain(|other| other != id);
             if let Some(progress) = self.attempts.get_mut(id) {
                 progress.is_open = false;
-                progress.has_verdict |= is_verdict;
+                progress.has_verdict |= is_verdict || is_judged;
             }
         }
         let is_settled = matches!(record.entry, Entry::Committed { .. });

@@ -60,7 +60,12 @@ impl TaskStory {
             Entry::Failed { reasons, output, .. } | Entry::SetAside { reasons, output, .. } => {
                 self.failure = Some((reasons.clone(), output.clone()));
             }
-            Entry::Passed { .. } => (self.failure, self.kept) = (None, None),
+            Entry::Gated { findings, .. } => {
+                self.failure = Some((findings.clone(), String::new()));
+            }
+            Entry::Passed { .. } | Entry::Written { .. } => {
+                (self.failure, self.kept) = (None, None);
+            }
             Entry::Kept { reference, .. } => self.kept = Some(reference.clone()),
             Entry::Committed { commit, .. } => self.commit = Some(commit.clone()),
             Entry::Red { check, result, .. } => self.first = Some((check.clone(), *result)),
