@@ -100,6 +100,9 @@ impl Play<'_> {
             if broken.is_some() {
                 return Ok((start, broken));
             }
+            // Where a run does not stay it ends like this.
+            let code = if ended.stayed { Some(6) } else { ended.code };
+            let ended = Ended { code, ..ended };
             if ended.code == Some(0) && self.wants_it_after_all()? {
                 continue;
             }
@@ -114,6 +117,7 @@ impl Play<'_> {
                 || (ended.code == Some(6) && struck_before)
                 || (ended.code.is_none() && cut_before)
                 || (waits && self.somebody_edited())
+                || waits_for_approval(&ended)
                 || self.is_refused_for_edits(&ended)
                 || self.is_refused_for_another(&ended)
                 || self.is_read_only_again()?;
@@ -314,6 +318,11 @@ impl Play<'_> {
         if ended.code != Some(6) {
             return Ok(());
         }
+        if waits_for_approval(ended) {
+            let approved = self.stage.person(&["approve"])?;
+            self.told += &format!("\n== approve: {:?} {}\n", approved.code, approved.said);
+            return Ok(());
+        }
         for fault in &self.story.faults {
             let Fault::Agent { how, .. } = fault else { continue };
             let is_asked = |id: &str| ended.said.contains(&format!("specum accept {id}`"));
@@ -339,6 +348,11 @@ impl Play<'_> {
         self.told += &format!("\n== resume: {:?}\n{}\n", resumed.code, resumed.said);
         Ok(())
     }
+}
+
+/// Whether a start has ended because a person is to let the next phase begin.
+fn waits_for_approval(ended: &Ended) -> bool {
+    ended.code == Some(6) && ended.said.contains("waits for your approval")
 }
 
 /// Whether a fault may end a start before the plan is worked. The others only make

@@ -72,6 +72,7 @@ fn smaller(story: &Story) -> Vec<Story> {
     }
     let mut plain = story.clone();
     (plain.layout.crlf, plain.layout.noise, plain.layout.dirty) = (false, false, false);
+    (plain.layout.keep_going, plain.layout.approve, plain.layout.stay) = (false, false, false);
     if plain != *story {
         all.push(plain);
     }

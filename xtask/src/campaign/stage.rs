@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use harness::terminal::pseudo_terminal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::scripts;
 use super::story::Story;
@@ -27,6 +28,8 @@ pub const SPEC: &str = "specs/plan";
 pub const SHARED_BEGINNING: &str = "the user's own first line\n";
 /// A start that takes longer hangs. On a busy machine a whole plan may take minutes.
 const LONGEST_START: Duration = Duration::from_secs(600);
+/// How long a person looks at a run that stays before they end it.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Whom nothing belongs to: root may write what is read-only, so it is not root
 /// who plays.
 const NOBODY: u32 = 65_534;
@@ -34,6 +37,7 @@ const NOBODY: u32 = 65_534;
 const FIRST_OF_OUR_USERS: u32 = 1_900_000_000;
 const OUR_USERS: u32 = 100_000;
 const ALLOW_DIRTY: &str = "--allow-dirty";
+const STAY: &str = "--stay";
 
 /// The programs of the campaign, where the player may run them.
 pub struct Programs {
@@ -125,6 +129,8 @@ pub struct Ended {
     pub hangs: bool,
     pub said: String,
     pub at: Option<SystemTime>,
+    /// It stayed where it would have ended, and a person has ended it.
+    pub stayed: bool,
 }
 
 /// Who reads the output of a start.
@@ -148,6 +154,15 @@ impl Stage {
         args.extend(["--max-task-iterations".to_owned(), story.layout.attempts.to_string()]);
         if story.layout.dirty {
             args.push(ALLOW_DIRTY.to_owned());
+        }
+        if story.layout.keep_going {
+            args.push("--keep-going".to_owned());
+        }
+        if story.layout.stay {
+            args.push(STAY.to_owned());
+        }
+        if story.layout.approve {
+            args.extend(["--approve".to_owned(), "phase".to_owned()]);
         }
         let fake_git = story.faults.iter().any(|fault| matches!(fault, Fault::Git { .. }));
         let user = match programs.user {
@@ -317,7 +332,7 @@ impl Stage {
         let output = command.spawn()?.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let (code, signal) = (output.status.code(), output.status.signal());
-        Ok(Ended { code, signal, hangs: false, said, at: None })
+        Ok(Ended { code, signal, said, ..Ended::default() })
     }
 
     /// What a person does with an editor between two starts.
@@ -406,16 +421,18 @@ impl Stage {
             }
             Some(AtStart::Twice | AtStart::Stalled) | None => {}
         }
-        command.args(&self.args);
+        // Of two that stay, nobody could say which one is meant.
+        let args = self.args.iter().filter(|arg| !twice || arg.as_str() != STAY);
+        command.args(args.clone());
         if reader == Reader::Stalls {
             // What agents say is shown in full, so that there is something to read.
             command.arg("--json");
         }
         if !twice {
-            return wait(command, reader);
+            return self.wait_beside(command, reader);
         }
         let mut second = self.command(&self.programs.specum);
-        second.args(&self.args);
+        second.args(args);
         let second = thread::spawn(move || wait(second, Reader::Reads));
         let first = wait(command, reader)?;
         let second = second.join().expect("nobody panics while waiting")?;
@@ -424,7 +441,50 @@ impl Stage {
         // Either may have been the one that did the work.
         let done = if first.code == Some(0) { &first } else { &second };
         let done = if first.code == Some(5) || first.code == Some(0) { done } else { &first };
-        Ok(Ended { code: done.code, signal: done.signal, hangs, said, at: done.at })
+        Ok(Ended { code: done.code, signal: done.signal, hangs, said, at: done.at, stayed: false })
+    }
+
+    /// Waits for a run to end. Where one stays, a person lets it go on; if that does not
+    /// help, they end it by Ctrl-C and do what else is to be done, as [`Ended::stayed`] says.
+    fn wait_beside(&self, command: Command, reader: Reader) -> io::Result<Ended> {
+        if !self.args.iter().any(|arg| arg == STAY) {
+            return wait(command, reader);
+        }
+        let before = self.stays();
+        let (started, pid) = mpsc::channel();
+        let ended = thread::scope(|scope| {
+            let run = scope.spawn(move || wait_and_tell(command, reader, &started));
+            if let Ok(pid) = pid.recv() {
+                self.answer(before, pid, || run.is_finished());
+            }
+            run.join().expect("nobody panics while waiting")
+        })?;
+        let stayed = self.stays() > before && ended.code == Some(130);
+        Ok(Ended { stayed, ..ended })
+    }
+
+    /// Says `resume` whenever a run stays, and ends a run that stays nevertheless.
+    fn answer(&self, before: usize, run: Pid, is_over: impl Fn() -> bool) {
+        let (mut seen, mut last) = (before, Instant::now());
+        while !is_over() {
+            thread::sleep(Duration::from_millis(20));
+            let now = self.stays();
+            if now > seen {
+                (seen, last) = (now, Instant::now());
+                // What it refuses, it refuses in words.
+                let _ = self.person(&["resume"]);
+            } else if seen > before && last.elapsed() > PATIENCE {
+                last = Instant::now();
+                let _ = kill_process(run, Signal::INT);
+            }
+        }
+    }
+
+    /// How often a run has said that it stays.
+    fn stays(&self) -> usize {
+        let journal = fs::read(self.root().join(SPEC).join(".ralph-journal.jsonl"));
+        let text = String::from_utf8_lossy(&journal.unwrap_or_default()).into_owned();
+        text.matches("\"event\":\"stays\"").count()
     }
 
     /// Keeps the place, and tells where it is.
@@ -464,17 +524,26 @@ impl Stage {
     /// Ends whatever is still running, when nothing more is to be learned.
     pub fn end_processes(&self) {
         for (pid, _) in self.processes() {
-            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
             if let Some(pid) = pid {
                 // It may have ended by itself.
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                let _ = kill_process(pid, Signal::KILL);
             }
         }
     }
 }
 
 /// Runs a command to its end, or until it has taken too long.
-fn wait(mut command: Command, reader: Reader) -> io::Result<Ended> {
+fn wait(command: Command, reader: Reader) -> io::Result<Ended> {
+    wait_and_tell(command, reader, &mpsc::channel().0)
+}
+
+/// The same, and tells which process it is.
+fn wait_and_tell(
+    mut command: Command,
+    reader: Reader,
+    started: &mpsc::Sender<Pid>,
+) -> io::Result<Ended> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (done, ended) = mpsc::channel();
     // What outlives specum may hold its output open: that is read up to
@@ -492,12 +561,14 @@ fn wait(mut command: Command, reader: Reader) -> io::Result<Ended> {
         read(stdout.take());
     }
     read(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
-    let pid = rustix::process::Pid::from_child(&child);
+    let pid = Pid::from_child(&child);
+    // Perhaps nobody wants to know.
+    let _ = started.send(pid);
     let (over, watched) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
         let late = watched.recv_timeout(LONGEST_START) == Err(mpsc::RecvTimeoutError::Timeout);
         if late {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            let _ = kill_process(pid, Signal::KILL);
         }
         late
     });
@@ -512,5 +583,5 @@ fn wait(mut command: Command, reader: Reader) -> io::Result<Ended> {
             said += &String::from_utf8_lossy(&part);
         }
     }
-    Ok(Ended { code: status.code(), signal: status.signal(), hangs, said, at })
+    Ok(Ended { code: status.code(), signal: status.signal(), hangs, said, at, stayed: false })
 }

@@ -31,7 +31,7 @@ impl Story {
     pub fn from_seed(seed: u64, kinds: &[Kind]) -> Story {
         // Neighbouring seeds would begin with similar numbers.
         let mut rng = Rng::with_seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let layout = Layout::draw(&mut rng);
+        let layout = Layout::draw(&mut rng).with_wishes(seed);
         let tasks = plan::draw(&mut rng);
         let count = rng.usize(1..=MOST_FAULTS);
         let mut faults: Vec<Fault> = Vec::new();

@@ -186,3 +186,54 @@ fn a_plan_with_a_line_that_could_not_be_read_is_not_complete() {
     world.commit_all();
     assert!(run(&world, &["app"]).exits(0).stdout.contains("2 of 2"));
 }
+
+/// What people and models write by hand, and what a task of it is called.
+const BY_HAND: [(&str, &str); 11] = [
+    ("- [ ] **1.1 Title**", "1.1"),
+    ("* [ ] 1.2 a", "1.2"),
+    ("1. [ ] b", "no.4"),
+    ("- [ ] 1.6a c", "1.6a"),
+    ("- [ ] 2A.1 d", "2A.1"),
+    ("- [ ] TASK-1 e", "TASK-1"),
+    ("- [ ] `1.8` f", "1.8"),
+    ("- [-] 3. g", "3"),
+    ("+ [~] 4) h", "4"),
+    ("- [ ] no id", "no.11"),
+    ("- [ ] 5.1 i", "5.1"),
+];
+
+#[test]
+fn what_people_write_by_hand_is_worked_and_a_pasted_checklist_is_left_alone() {
+    let pasted = "  - **Do**: it\n- [ ] I have read it\n";
+    let boxes: String = BY_HAND.iter().map(|(line, _)| format!("{line}\n")).collect();
+    let plan = format!("- [X] 0.1 done\n{boxes}{pasted}");
+    let world = repository(&[("specs/app/tasks.md", &plan)]);
+    let status = world.specum(&["status", "app", "--json"]).exits(0).json();
+    let tasks = status["tasks"].as_array().unwrap();
+    let names: Vec<&str> = tasks[1..].iter().map(|task| task["id"].as_str().unwrap()).collect();
+    // The first box of the plan is another one's.
+    assert_eq!(names, BY_HAND.map(|(_, name)| name));
+    let call = run(&world, &["app"]);
+    assert!(call.exits(0).stdout.contains("complete  12 of 12 tasks done"), "{}", call.stdout);
+    let ticked = boxes.replace("[ ]", "[x]").replace("[-]", "[x]").replace("[~]", "[x]");
+    assert_eq!(world.read("specs/app/tasks.md"), format!("- [X] 0.1 done\n{ticked}{pasted}"));
+}
+
+#[test]
+fn what_is_meant_as_a_box_and_is_none_is_named_with_its_line_by_check_run_and_status() {
+    for line in ["-[ ] 1.2 b", "- [] 1.2 b", "- [ ]1.2 b", "> - [ ] 1.2 b", "☐ 1.2 b", "[ ] 1.2 b"]
+    {
+        let plan = format!("- [ ] 1.1 a\n\n## More\n\n{line}\n");
+        let world = repository(&[("specs/app/tasks.md", &plan)]);
+        let names = |said: &str| said.contains("5") && said.contains(line);
+        let check = world.specum(&["check", "app"]);
+        assert!(check.exits(0).stdout.lines().any(|said| said.contains("tasks.md:5: ")), "{line}");
+        let status = world.specum(&["status", "app"]);
+        assert!(status.exits(0).stdout.lines().any(names), "{line}: {}", status.stdout);
+        let call = run(&world, &["app"]);
+        let is_told = call.stderr.contains("line 5") && call.stderr.contains(line);
+        assert!(call.code != Some(0) && is_told, "{line}: {}{}", call.stdout, call.stderr);
+        assert!(!call.stdout.contains("complete"), "{line}: {}", call.stdout);
+        assert!(world.read("specs/app/tasks.md").ends_with(&format!("{line}\n")));
+    }
+}

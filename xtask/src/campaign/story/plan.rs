@@ -72,6 +72,12 @@ pub struct Layout {
     pub jobs: usize,
     /// How often a task is tried.
     pub attempts: usize,
+    /// The run goes on with what does not need a blocked task.
+    pub keep_going: bool,
+    /// A person lets each phase begin.
+    pub approve: bool,
+    /// A run waits for the person where it would end.
+    pub stay: bool,
 }
 
 /// The file of the user's to which tasks add lines.
@@ -86,7 +92,19 @@ impl Layout {
             dirty: rng.u8(0..3) == 0,
             jobs: rng.usize(2..=4),
             attempts: rng.usize(2..=5),
+            keep_going: false,
+            approve: false,
+            stay: false,
         }
+    }
+
+    /// With what a person asks of the whole run, by lot of its own, so that nothing else
+    /// of a story depends on it.
+    pub fn with_wishes(self, seed: u64) -> Layout {
+        let mut rng = Rng::with_seed(seed ^ 0x5eed_0f11_55e5);
+        let mut one_in_four = || rng.u8(0..4) == 0;
+        let (keep_going, approve, stay) = (one_in_four(), one_in_four(), one_in_four());
+        Layout { keep_going, approve, stay, ..self }
     }
 }
 
@@ -284,6 +302,9 @@ impl fmt::Display for Layout {
             (self.bare, "no ids"),
             (self.noise, "things that look like tasks"),
             (self.dirty, "changes of the user's own in the tree"),
+            (self.keep_going, "goes on without what is blocked"),
+            (self.approve, "a person lets each phase begin"),
+            (self.stay, "a run stays"),
         ] {
             if holds {
                 write!(f, ", {what}")?;
