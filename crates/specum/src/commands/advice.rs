@@ -3,6 +3,7 @@
 
 use super::{Answered, print};
 use crate::exit::Exit;
+use crate::report::layout::{columns, pad};
 use specum_core::sanitize;
 use specum_engine::ops::Advice;
 use specum_engine::ports::World;
@@ -14,6 +15,9 @@ Such as:
     - **Verify**: `grep -q Hello greeting.txt`
 ";
 
+/// The widest command that has its reason beside it.
+const WIDEST: usize = 40;
+
 /// Tells somebody who typed nothing but `specum` what it is and what is next.
 pub(super) fn run(world: &World) -> Answered {
     print("specum runs a written plan to its end: it hands the tasks of a specs/<name>/tasks.md")?;
@@ -24,11 +28,14 @@ pub(super) fn run(world: &World) -> Answered {
 }
 
 pub(super) fn text(advice: &Advice) -> String {
-    let steps = &advice.steps;
-    let width = steps.iter().map(|step| step.action.chars().count()).max().unwrap_or(0);
+    let widths = advice.steps.iter().map(|step| columns(&step.action));
+    let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
     let mut text = format!("{}\n", sanitize::one_line(&advice.stands));
-    for step in steps {
-        text.push_str(&format!("\n  {:width$}   {}", step.action, sanitize::one_line(&step.why)));
+    for step in &advice.steps {
+        // What is long stands alone, so that the others do not stand far apart.
+        let gap = if columns(&step.action) > width { "\n      " } else { "   " };
+        let (action, why) = (pad(&step.action, width), sanitize::one_line(&step.why));
+        text.push_str(&format!("\n  {action}{gap}{why}"));
     }
     if advice.example {
         text.push('\n');

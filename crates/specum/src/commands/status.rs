@@ -102,7 +102,9 @@ fn as_text(status: &Status, all: bool) -> String {
 
 /// The lines about a loop that is under way.
 fn describe_loop(status: &Status, phase: &str, line: &mut impl FnMut(&str, String)) {
-    line("phase", phase.to_owned());
+    if phase != Phase::Execution.as_str() {
+        line("phase", phase.to_owned());
+    }
     line("held by", status.held_by.clone());
     if status.driver == Some(StatusDriver::RalphLoop) {
         line("driver", "Ralph Loop".into());
@@ -114,7 +116,7 @@ fn describe_loop(status: &Status, phase: &str, line: &mut impl FnMut(&str, Strin
         line(
             "attempt",
             format!(
-                "{} of {} for this task, iteration {} of {}",
+                "{} of {} for this task, {} of {} in all",
                 within(status.task_iteration, most),
                 most.unwrap_or(0),
                 within(status.global_iteration, cap),

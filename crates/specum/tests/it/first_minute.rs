@@ -101,6 +101,8 @@ fn a_plan_that_stands_elsewhere_is_answered_with_the_command_that_makes_it_one()
         }
         let told = advice(&world, &["git"]);
         assert!(told.contains(moved) && told.contains(&format!("specum check {name}")), "{told}");
+        let demo = told.lines().find(|line| line.contains("specum demo")).unwrap();
+        assert!(demo.len() <= 100, "a long command does not push the others apart: {told}");
         let mut shell = world.program("sh");
         shell.args(["-c", moved]);
         call(shell, b"").exits(0);

@@ -247,9 +247,8 @@ fn status_says_where_the_loop_stands() {
         call.exits(0).stdout,
         "test-spec  ./specs/test-spec\n\
          [###############...............] 1/2\n\
-         phase      execution\n\
          held by    nobody\n\
-         attempt    1 of 5 for this task, iteration 1 of 100\n\
+         attempt    1 of 5 for this task, 1 of 100 in all\n\
          next       1.2 Second (tasks.md:2)\n\n✓ 1.1 First\n· 1.2 Second\n"
     );
     let status = world.specum(&["status", "--json"]).json();

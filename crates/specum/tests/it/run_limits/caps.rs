@@ -372,7 +372,7 @@ fn finding_58_so_many_iterations_are_so_many_attempts() {
         stage.run(&["--max-global-iterations", &attempts.to_string()]).ends(6, "capped");
         assert_eq!(stage.calls("claude"), attempts);
         let status = stage.specum(&["status"]);
-        let shown = format!("iteration {attempts} of {attempts}");
+        let shown = format!(", {attempts} of {attempts} in all");
         assert!(status.exits(0).stdout.contains(&shown), "{}", status.stdout);
     }
 }

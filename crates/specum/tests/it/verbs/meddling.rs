@@ -99,7 +99,7 @@ fn a_check_that_is_accepted_while_another_one_runs_is_run_before_the_verdict() {
 
 #[test]
 fn in_a_run_too_a_check_that_is_accepted_while_another_one_runs_is_run_before_the_verdict() {
-    for isolate in [&[][..], &["--isolate"]] {
+    for how in [&["--no-red"][..], &["--no-red", "--isolate"]] {
         let world = planned(&format!("- [ ] 1.1 a\n  - **Verify**: `{SLOW_CHECK}`\n"));
         fifo(&world.home().join("gate"));
         let mut line = Listener::new(&world, "line");
@@ -111,15 +111,15 @@ fn in_a_run_too_a_check_that_is_accepted_while_another_one_runs_is_run_before_th
                  touch a $HOME/once\necho TASK_COMPLETE\n"
             ),
         );
-        let mut run = at_work(&world, &works, isolate);
+        let mut run = at_work(&world, &works, how);
         line.line();
         world.person(&["accept", "1.1"]);
         gate(&world.home().join("gate"));
-        assert_eq!(run.wait().unwrap().code(), Some(0), "{isolate:?}");
+        assert_eq!(run.wait().unwrap().code(), Some(0), "{how:?}");
         let fell_through = [world.journal("failed"), world.journal("set-aside")].concat();
-        assert_eq!(fell_through.len(), 1, "{isolate:?}: {fell_through:?}");
+        assert_eq!(fell_through.len(), 1, "{how:?}: {fell_through:?}");
         let why = fell_through[0].to_string();
-        assert!(why.contains("`test -f b` ended with code 1"), "{isolate:?}: {why}");
+        assert!(why.contains("`test -f b` ended with code 1"), "{how:?}: {why}");
         assert_eq!(world.count("passed"), 1);
     }
 }

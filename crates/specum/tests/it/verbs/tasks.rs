@@ -72,6 +72,17 @@ fn status_says_who_is_at_work_on_what_and_since_when() {
 }
 
 #[test]
+fn why_a_loop_is_blocked_stands_in_status_once() {
+    let world = World::planned(plan(0, 2));
+    let run = ["run", "--attempts", "1", "--agent-command", "echo TASK_COMPLETE"];
+    world.specum(&run).exits(6);
+    let shown = world.specum(&["status"]).exits(0).stdout.clone();
+    assert_eq!(shown.matches("ended with code 1").count(), 1, "{shown}");
+    assert!(shown.contains("\nlast run   blocked\n"), "{shown}");
+    assert!(shown.contains("attempt    1 of 1 for this task"), "{shown}");
+}
+
+#[test]
 fn status_of_200_tasks_fits_on_a_screen() {
     let world = World::started(&plan(97, 200));
     world.finish("1.98", "TASK_COMPLETE").exits(1);
