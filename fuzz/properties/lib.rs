@@ -7,6 +7,7 @@
 pub mod hook_input;
 pub mod journal;
 pub mod read_only;
+pub mod request;
 pub mod settings;
 pub mod spec_documents;
 pub mod state;

@@ -57,6 +57,11 @@ impl BriefMarker {
     }
 }
 
+/// How an executor has the plan changed.
+const MAY_ASK: &str = "- If the task is too large, or needs what no task makes, do not improvise: \
+                       end with TASK_MODIFICATION_REQUEST on a line and a ```json fence \
+                       {\"type\": SPLIT_TASK, ADD_PREREQUISITE or ADD_FOLLOWUP, \
+                       \"originalTaskId\", \"reasoning\", \"proposedTasks\": [whole task blocks]}.\n";
 /// Said of a check that passes before the work.
 const GREEN_ALREADY: &str = "It passed before you began, so that it passes proves nothing: see to \
                              it yourself that what the task asks for is there.\n";
@@ -97,6 +102,8 @@ pub struct Brief<'a> {
     pub check: &'a [Command],
     /// Whether that has passed before the work.
     pub is_green: bool,
+    /// Whether it may ask for other tasks.
+    pub may_ask: bool,
     /// Who works.
     pub role: Role,
     /// Who else works at the same time, and where.
@@ -231,10 +238,12 @@ impl Brief<'_> {
                 "If it does not hold, say VERIFICATION_FAIL and why, and do not say"
             }
         };
+        let is_alone = matches!(self.place, WorkPlace::Alone | WorkPlace::Isolated);
+        let asks = if self.may_ask && is_alone { MAY_ASK } else { "" };
         format!(
             "{work}\n- specum checks the task itself. Never change \
              {path}/tasks.md or any .ralph file there, nor use git clean or git stash.\n{git}\n- What the next one should know \
-             goes to {notes}, in a line or two.\n- When it is done and holds, end your answer \
+             goes to {notes}, in a line or two.\n{asks}- When it is done and holds, end your answer \
              with {signal} on a line of its own. {otherwise} {signal}.\n"
         )
     }
@@ -272,6 +281,7 @@ mod tests {
             id: &ID,
             check: &[],
             is_green: false,
+            may_ask: false,
             role: Role::Executor,
             place: WorkPlace::Alone,
             surroundings: &ALONE,

@@ -96,10 +96,11 @@ pub fn check(file: &TaskFile<'_>, around: Surroundings<'_>) -> Vec<Finding> {
                 }
             }
         }
-        if let Some(original) = task.fixes()
+        if let Some(original) = task.goes_before()
             && !ids.contains(original)
         {
-            let message = format!("[FIX {original}]: there is no task {original}");
+            let marker = if task.fixes().is_some() { "FIX" } else { "BEFORE" };
+            let message = format!("[{marker} {original}]: there is no task {original}");
             add(task.line, Severity::Error, message);
         }
         let fields = &fields[task.index];

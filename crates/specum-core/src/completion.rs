@@ -45,7 +45,7 @@ pub fn promises(message: &str) -> bool {
     inner == Some(ALL_TASKS_COMPLETE)
 }
 
-fn undecorated(line: &str) -> &str {
+pub(crate) fn undecorated(line: &str) -> &str {
     let mut text = line.trim();
     if text.starts_with('#') {
         let hashes = text.len() - text.trim_start_matches('#').len();

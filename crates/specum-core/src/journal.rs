@@ -20,6 +20,7 @@ use crate::attempt::AttemptId;
 use crate::authoring::ApprovedBy;
 use crate::budget::Caps;
 use crate::event::{Outcome, RunId};
+use crate::modify;
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlannedTask};
 use crate::progress::Note;
@@ -501,6 +502,35 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         check: Option<Box<CheckOutcome>>,
     },
+    /// The plan was changed as the executor of a task had asked. Unless it asked for
+    /// something to follow, its attempt ends, and the task runs again; it has not failed.
+    Modified {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// What it asked for.
+        kind: modify::Kind,
+        /// The ids of the tasks that were added.
+        inserted: Vec<String>,
+        /// Why, in the executor's words.
+        why: String,
+        /// What it changed and left uncommitted, as a failed attempt does.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
+        /// Boxes of other tasks that were ticked meanwhile, and opened again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unticked: Vec<String>,
+    },
+    /// What the executor of a task asked of the plan was refused.
+    ModificationRefused {
+        /// The task.
+        task: TaskKey,
+        /// The attempt.
+        attempt: u64,
+        /// Why.
+        why: String,
+    },
     /// What an interrupted or failed attempt had left was taken out of the tree
     /// and kept under a reference.
     Kept {
@@ -709,6 +739,8 @@ macro_rules! task_of {
             | Entry::Integrating { task, .. }
             | Entry::TakenOut { task }
             | Entry::SetAside { task, .. }
+            | Entry::Modified { task, .. }
+            | Entry::ModificationRefused { task, .. }
             | Entry::Kept { task, .. }
             | Entry::GitChanged { task, .. }
             | Entry::Cleared { task, .. }

@@ -45,6 +45,7 @@ pub mod journal;
 pub mod line;
 pub mod look;
 pub mod machine;
+pub mod modify;
 pub mod moment;
 pub mod notice;
 pub mod numbers;

@@ -72,6 +72,11 @@ impl Fence {
 pub(crate) struct Fences(Option<Fence>);
 
 impl Fences {
+    /// Whether the lines that follow stand in a fence.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether the next line stands in a fence, or begins or ends one.
     pub(crate) fn hide(&mut self, line: &Line<'_>) -> bool {
         match self.0 {

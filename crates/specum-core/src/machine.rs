@@ -13,6 +13,7 @@ mod person;
 use std::collections::BTreeMap;
 
 use crate::line;
+use crate::modify::Change;
 use crate::plan::{self, Scope, Unit};
 use crate::progress::{Note, Section};
 use crate::state::{self, Owner, ParallelGroup, Phase, Standing, State, Status, TaskResult};
@@ -54,6 +55,11 @@ fn moved(state: &State, file: &TaskFile<'_>, event: Event) -> Option<Step> {
             loop_.take_back(task(index)?, attempt, &reason);
         }
         Event::SetAside { index, reason } => loop_.set_aside(task(index)?, &reason),
+        Event::Modify { index, change } => loop_.modify(task(index)?, &change),
+        Event::PassAndFollow { index, unverified, change } => {
+            loop_.insert(task(index)?, &change);
+            loop_.pass(task(index)?, unverified);
+        }
         Event::Wait { index, reason } => loop_.wait(task(index)?, &reason),
         Event::Halt { index, reason } => loop_.halt(task(index)?, reason),
         Event::Tick { index } => loop_.tick(task(index)?),
@@ -285,6 +291,33 @@ impl Loop<'_> {
         }
         if self.end_batch_if_resolved() {
             self.effects.push(Effect::Signal(Signal::BatchComplete));
+        }
+    }
+
+    /// The task is done again once what it waits for is done. Its own attempts count no
+    /// more: it is another task now.
+    fn modify(&mut self, task: &Task, change: &Change) {
+        self.state.global_iteration = state::one_more(self.state.global_iteration);
+        if task.done {
+            self.effects.push(Effect::Edit(TaskEdit::Untick(task.key())));
+        }
+        self.insert(task, change);
+        self.record(task, Status::Failed, None, self.attempts(task));
+        if let Some(result) = self.state.task_results.get_mut(&task.index) {
+            result.set_aside = state::one_more(result.set_aside);
+        }
+    }
+
+    /// Adds the tasks of a change to the plan, and what is a person's to the notes.
+    fn insert(&mut self, task: &Task, change: &Change) {
+        self.effects.extend(change.edits.iter().cloned().map(Effect::Edit));
+        let added = change.inserted().join(", ");
+        if !added.is_empty() {
+            let why = one_line(&change.why);
+            self.note(Section::Learnings, format!("- {} asked for {added}: {why}", task.name()));
+        }
+        for line in &change.for_person {
+            self.note(Section::Blockers, one_line(line));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which task comes next, and which may run at the same time.
 //!
-//! The order is the order of the file, with one exception: a task that has an
-//! open fix task waits for it, although the fix stands behind it.
+//! The order is the order of the file, with one exception: a task that has an open fix
+//! task, or one that goes before it, waits for it, although that stands behind it.
 
 mod needs;
 
@@ -154,7 +154,8 @@ fn first(
     due.find(|&index| is_ready(&tasks[index]))
 }
 
-/// The fixes of each task, by its id, in the order of the file.
+/// What each task waits for, by its id, in the order of the file: its fixes, and what goes
+/// before it.
 struct Fixes<'t>(HashMap<&'t str, Vec<usize>>);
 
 impl<'t> Fixes<'t> {
@@ -165,8 +166,8 @@ impl<'t> Fixes<'t> {
     /// The same without those that nobody waits for.
     fn without(tasks: &'t [Task], is_left_out: impl Fn(&Task) -> bool) -> Fixes<'t> {
         let mut fixes: HashMap<&str, Vec<usize>> = HashMap::new();
-        for task in tasks.iter().filter(|task| task.fixes().is_some() && !is_left_out(task)) {
-            if let Some(id) = task.fixes() {
+        for task in tasks.iter().filter(|task| !is_left_out(task)) {
+            if let Some(id) = task.goes_before() {
                 fixes.entry(id).or_default().push(task.index);
             }
         }

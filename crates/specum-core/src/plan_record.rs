@@ -306,6 +306,7 @@ impl PlanRecord {
                     | Entry::Ticked { .. }
                     | Entry::Failed { .. }
                     | Entry::SetAside { .. }
+                    | Entry::Modified { .. }
                     | Entry::Unticked { .. }
                     | Entry::Retried { .. }
                     | Entry::Undone { .. }
@@ -332,8 +333,10 @@ impl PlanRecord {
             }
             Entry::Passed { task, .. } => self.set_proof(&task.id, Some(Proof::Passed)),
             Entry::Ticked { task } => self.set_proof(&task.id, Some(Proof::Person)),
+            Entry::Modified { kind, .. } if !kind.ends_attempt() => {}
             Entry::Failed { task, .. }
             | Entry::SetAside { task, .. }
+            | Entry::Modified { task, .. }
             | Entry::Retried { task }
             | Entry::Undone { task, .. } => {
                 self.set_proof(&task.id, None);

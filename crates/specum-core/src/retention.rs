@@ -101,6 +101,8 @@ fn kept_of(record: Record) -> Option<Record> {
         entry @ (Entry::Passed { .. }
         | Entry::Failed { .. }
         | Entry::SetAside { .. }
+        | Entry::Modified { .. }
+        | Entry::ModificationRefused { .. }
         | Entry::Waits { .. }
         | Entry::Committed { .. }
         | Entry::Kept { .. }

@@ -100,6 +100,10 @@ pub struct RunSettings {
     pub branch: Option<Branch>,
     /// What is done about checks that pass before the work.
     pub red_first: Option<RedFirst>,
+    /// Whether executors may have tasks added to the plan.
+    pub modifications: Option<bool>,
+    /// How many tasks may be added so in a loop.
+    pub max_added_tasks: Option<usize>,
     /// A shell command that is started when something happens.
     pub notify: Option<String>,
     /// What it is started for; `None`: what is worth it by default.
@@ -187,6 +191,8 @@ pub const KEYS: &[&str] = &[
     "keep_going",
     "branch",
     "red_first",
+    "modifications",
+    "max_added_tasks",
     "notify",
     "notify_on",
     "bell",
@@ -448,6 +454,13 @@ fn set_run(run: &mut RunSettings, key: &str, value: &Value) -> Result<(), String
                 Some(true) => Branch::OfSpec,
                 None => Branch::Named(self::text(value).ok_or_else(|| wrong("a name, or true"))?),
             });
+        }
+        "modifications" => {
+            run.modifications = Some(truth(value).ok_or_else(|| wrong("true or false"))?);
+        }
+        "max_added_tasks" => {
+            let number = value.as_u64().filter(|n| *n <= 1_000).and_then(|n| n.try_into().ok());
+            run.max_added_tasks = Some(number.ok_or_else(|| wrong("a number from 0 to 1000"))?);
         }
         "red_first" => {
             run.red_first = Some(match (truth(value), self::text(value).as_deref()) {

@@ -54,6 +54,9 @@ pub struct Summary {
     /// The tasks that are ticked by a check that passed before the work already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub green_before: Vec<String>,
+    /// How many tasks were added because executors asked for them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub added: usize,
     /// The tasks that a person ticked; nothing was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_person: Vec<String>,
@@ -370,6 +373,10 @@ impl Summary {
     pub fn task(&self, id: &str) -> Option<&TaskSummary> {
         self.tasks.iter().find(|task| task.id == id)
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The records since the last loop began.

@@ -180,6 +180,8 @@ pub enum Marker {
     Sequential,
     /// `[FIX 1.2]`: fixes the named task, which is tried again afterwards.
     Fix(String),
+    /// `[BEFORE 1.2]`: the named task waits for it.
+    Before(String),
     /// `[RED]`: a test that must fail first.
     Red,
     /// `[GREEN]`: the code that makes it pass.
@@ -255,6 +257,14 @@ impl Task {
     pub fn fixes(&self) -> Option<&str> {
         self.markers.iter().find_map(|marker| match marker {
             Marker::Fix(id) => Some(id.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The id of the task that waits for this one: it fixes it, or goes before it.
+    pub fn goes_before(&self) -> Option<&str> {
+        self.markers.iter().find_map(|marker| match marker {
+            Marker::Fix(id) | Marker::Before(id) => Some(id.as_str()),
             _ => None,
         })
     }

@@ -90,6 +90,11 @@ fn spec_documents() {
 }
 
 #[test]
+fn requests_of_executors() {
+    replay("request", properties::request::hold);
+}
+
+#[test]
 fn commands_that_read_only() {
     replay("read_only", properties::read_only::hold);
 }

@@ -16,6 +16,7 @@ mod error;
 mod fault;
 mod judge;
 mod keep;
+mod modify;
 mod open;
 mod red;
 mod review;
@@ -47,6 +48,7 @@ use self::digests::Digests;
 pub use self::error::AttemptError;
 pub(crate) use self::judge::run_check;
 pub use self::judge::{By, Examination};
+pub use self::modify::Asked;
 pub use self::open::NextWork;
 pub use self::red::{FirstLook, Reach};
 pub(crate) use self::review::{checks_on_record, review};
@@ -83,6 +85,10 @@ pub struct Workspace {
     pub check_time: CheckTime,
     /// What is done about checks that pass before the work.
     pub red_first: RedFirst,
+    /// Whether executors may have tasks added to the plan.
+    pub may_modify: bool,
+    /// How many tasks may be added so in a loop; `None`: as the plan is long.
+    most_added: Option<usize>,
     /// The check of the whole plan that was typed for this run.
     pub typed_suite: Suite,
     /// The folder with what the team adds to the briefs of authors, from the project's
@@ -130,6 +136,8 @@ impl Workspace {
             news,
             check_time,
             red_first: project.settings.run.red_first.unwrap_or_default(),
+            may_modify: project.settings.run.modifications.unwrap_or(true),
+            most_added: project.settings.run.max_added_tasks,
             typed_suite: Suite::default(),
             brief_extra: project.settings.plan.brief_extra.clone(),
             digests: Digests::default(),

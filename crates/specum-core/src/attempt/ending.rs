@@ -1,6 +1,7 @@
 //! How an attempt ends: what follows from its verdict, from what a person is asked
 //! meanwhile, and from where its work was looked at.
 
+use crate::modify::Change;
 use crate::plan_record::{OnRecord, PlanRecord};
 use crate::tasks::TaskKey;
 use crate::verify::{CheckRun, FailureClass, Verdict};
@@ -36,6 +37,9 @@ pub enum Ending {
     /// The work may be good and does not fit on top of the others': it is done again,
     /// alone, and has not failed.
     SetAside,
+    /// The plan is changed as its executor has asked, and the task is done again: no
+    /// failed attempt.
+    Modified(Box<Change>),
     /// Neither passed nor failed: a person is asked this first.
     Waits(String),
     /// Neither passed nor failed: its check cannot be run, whatever an attempt does, and
@@ -67,7 +71,18 @@ impl Ending {
             Ending::SentBack | Ending::Failed | Ending::SetAside => {
                 fault().map_or(self, Ending::Halts)
             }
-            Ending::Passed | Ending::Waits(_) | Ending::Halts(_) => self,
+            Ending::Passed | Ending::Modified(_) | Ending::Waits(_) | Ending::Halts(_) => self,
+        }
+    }
+
+    /// The same, unless what the executor has asked of the plan is granted.
+    #[must_use]
+    pub fn or_modified(self, change: Option<Change>) -> Ending {
+        match (self, change) {
+            (Ending::SentBack | Ending::Failed | Ending::SetAside, Some(change)) => {
+                Ending::Modified(Box::new(change))
+            }
+            (ending, _) => ending,
         }
     }
 
@@ -79,6 +94,7 @@ impl Ending {
             Ending::Passed => Event::Pass { index, unverified: verdict.unverified() },
             Ending::Failed => Event::Fail { index, reason: verdict.reason() },
             Ending::SetAside => Event::SetAside { index, reason: verdict.reason() },
+            Ending::Modified(change) => Event::Modify { index, change: (**change).clone() },
             Ending::Waits(question) => Event::Wait { index, reason: question.clone() },
             Ending::Halts(why) => Event::Halt { index, reason: why.clone() },
         })

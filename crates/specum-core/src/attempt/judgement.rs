@@ -29,6 +29,8 @@ pub struct Judgement {
     pub signals: Vec<Signal>,
     /// The ids of fix tasks that were added.
     pub fixes: Vec<String>,
+    /// The ids of tasks that were added because its executor has asked for them.
+    pub added: Vec<String>,
     /// Other tasks' boxes that were ticked meanwhile, and opened again.
     pub unticked: Vec<String>,
     /// What the attempt changed.
@@ -70,6 +72,7 @@ impl Judgement {
             commit: None,
             signals: Vec::new(),
             fixes: Vec::new(),
+            added: Vec::new(),
             unticked: Vec::new(),
             changed,
             to_commit: false,
@@ -126,6 +129,15 @@ impl Judgement {
         match &self.ending {
             Ending::SentBack => Entry::SentBack { task, attempt, reasons },
             Ending::SetAside => Entry::SetAside { task, attempt, reasons, unticked, output, check },
+            Ending::Modified(change) => Entry::Modified {
+                task,
+                attempt,
+                kind: change.kind,
+                inserted: change.inserted(),
+                why: change.why.clone(),
+                changed: self.changed.clone(),
+                unticked,
+            },
             Ending::Waits(question) | Ending::Halts(question) => {
                 let (reasons, changed) = (vec![question.clone()], self.changed.clone());
                 Entry::Waits { task, attempt, reasons, unticked, output, changed }

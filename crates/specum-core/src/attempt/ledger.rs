@@ -153,6 +153,8 @@ pub struct Ledger {
     unwanted: Vec<AttemptId>,
     /// Whether the loop was moved on since a run has ended.
     has_gone_on: bool,
+    /// How many tasks were added in this loop because executors asked for them.
+    added: usize,
     /// How many attempts have passed or were committed.
     results: usize,
     /// Whether the loop that was completed last owes the Ralph Loop its promise.
@@ -339,6 +341,21 @@ impl Ledger {
     pub fn first_run(&self, key: &TaskKey, check: &str) -> Option<FirstResult> {
         let (known, result) = self.story(key)?.first.as_ref()?;
         (known == check).then_some(*result)
+    }
+
+    /// How many tasks were added in this loop because executors asked for them.
+    pub fn added(&self) -> usize {
+        self.added
+    }
+
+    /// How many requests about a task were granted in this loop.
+    pub fn modifications(&self, key: &TaskKey) -> u64 {
+        self.story(key).map_or(0, |story| story.modified)
+    }
+
+    /// Whether a task was split, and has not passed since: its own check is tried first.
+    pub fn is_split(&self, key: &TaskKey) -> bool {
+        self.story(key).is_some_and(|story| story.is_split)
     }
 
     /// Whether the check of a task was seen to fail when the plan was written.

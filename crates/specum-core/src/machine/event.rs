@@ -2,6 +2,7 @@
 
 use crate::budget::Charge;
 use crate::journal::{Changes, StateChange};
+use crate::modify::Change;
 use crate::progress::{Note, Section};
 use crate::state::{Driver, Owner, PauseAfter, State};
 use crate::tasks::{TaskEdit, TaskKey};
@@ -47,6 +48,24 @@ pub enum Event {
         index: usize,
         /// Why, in one sentence or a few.
         reason: String,
+    },
+    /// The plan is changed as the executor of a task has asked; the task is done again. No
+    /// failed attempt.
+    Modify {
+        /// The task, by index.
+        index: usize,
+        /// The change.
+        change: Change,
+    },
+    /// An attempt ended and every layer passed, and its executor has asked for something
+    /// to follow.
+    PassAndFollow {
+        /// The task, by index.
+        index: usize,
+        /// Whether nothing could be run to prove it.
+        unverified: bool,
+        /// What follows.
+        change: Change,
     },
     /// The check on record failed while another one waits for a person's word:
     /// the task is not due before that. No failed attempt.

@@ -57,6 +57,7 @@ pub fn under_way(records: &[Record]) -> HashMap<&str, UnderWay> {
             Entry::Passed { .. }
             | Entry::Failed { .. }
             | Entry::SetAside { .. }
+            | Entry::Modified { .. }
             | Entry::Waits { .. }
             | Entry::Cleared { .. } => {
                 found.remove(id);

@@ -74,6 +74,15 @@ fn of_entry(entry: &Entry, veil: &Veil) -> Option<Line> {
         Entry::SetAside { task, reasons, .. } => {
             (Tone::Wary, about(task, "set aside, to be done again"), reasons.join("; "))
         }
+        Entry::Modified { task, inserted, why, .. } => {
+            let added = format!("asked for {}, which were added", inserted.join(", "));
+            (Tone::Wary, about(task, &added), why.clone())
+        }
+        Entry::ModificationRefused { task, why, .. } => (
+            Tone::Wary,
+            about(task, "asked for a change of the plan, which was refused"),
+            why.clone(),
+        ),
         Entry::Waits { task, reasons, .. } => {
             (Tone::Wary, about(task, "waits for a person"), reasons.join("; "))
         }

@@ -78,6 +78,7 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::Passed { .. }
             | Entry::Failed { .. }
             | Entry::SetAside { .. }
+            | Entry::Modified { .. }
             | Entry::Waits { .. } => self.judge(record),
             Entry::Ticked { task } => self.summary.by_person.push(task.id.clone()),
             Entry::PlanChanged { edits } => {
@@ -144,6 +145,7 @@ impl<'f, 't> Gathering<'f, 't> {
             Entry::Passed { task, attempt, .. }
             | Entry::Failed { task, attempt, .. }
             | Entry::SetAside { task, attempt, .. }
+            | Entry::Modified { task, attempt, .. }
             | Entry::Waits { task, attempt, .. } => {
                 self.attempt(task, *attempt, at).judged = Some(at.clone());
             }
@@ -258,6 +260,15 @@ impl<'f, 't> Gathering<'f, 't> {
                 attempt.result = AttemptResult::SetAside;
                 attempt.reasons.clone_from(reasons);
                 attempt.output.clone_from(output);
+            }
+            Entry::Modified { task, attempt, kind, inserted, why, .. } => {
+                self.summary.added += inserted.len();
+                if !kind.ends_attempt() {
+                    return;
+                }
+                let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.result = AttemptResult::SetAside;
+                attempt.reasons = vec![format!("it asked for {}: {why}", inserted.join(", "))];
             }
             Entry::Waits { task, attempt, reasons, output, .. } => {
                 let attempt = self.attempt(task, *attempt, &record.at);

@@ -44,6 +44,7 @@ impl Places {
             Entry::Passed { task, attempt, .. }
             | Entry::Failed { task, attempt, .. }
             | Entry::SetAside { task, attempt, .. }
+            | Entry::Modified { task, attempt, .. }
             | Entry::Waits { task, attempt, .. } => {
                 let newest = self.newest.get_mut(&task.id);
                 if let Some(newest) = newest.filter(|newest| newest.number == *attempt) {

@@ -416,12 +416,17 @@ fn first_marker(text: &str) -> Option<(Marker, &str)> {
         "RED" => Marker::Red,
         "GREEN" => Marker::Green,
         "YELLOW" => Marker::Yellow,
-        _ => match word.strip_prefix("FIX ").map(str::trim) {
-            Some(id) => Marker::Fix(Some(id).filter(|id| IdKind::of(id).is_some())?.to_owned()),
-            None => Marker::Label(Some(word).filter(|word| is_label(word, rest))?.to_owned()),
+        _ => match word.split_once(' ').map(|(word, id)| (word, id.trim())) {
+            Some(("FIX", id)) => Marker::Fix(is_id(id)?),
+            Some(("BEFORE", id)) => Marker::Before(is_id(id)?),
+            _ => Marker::Label(Some(word).filter(|word| is_label(word, rest))?.to_owned()),
         },
     };
     Some((marker, rest.trim_start()))
+}
+
+fn is_id(id: &str) -> Option<String> {
+    IdKind::of(id).map(|_| id.to_owned())
 }
 
 /// `[US1]`: capitals and a number. `[S3](page)` is a link.

@@ -283,7 +283,8 @@ impl Boxes<'_> {
     ) -> HashMap<String, usize> {
         let tasks = || self.tasks.iter().enumerate().filter(|(at, _)| is_task[*at]);
         let numbers = |with_optional: bool| -> HashSet<&str> {
-            let children = tasks().map(|(_, task)| task).filter(|task| task.fixes().is_none());
+            let children =
+                tasks().map(|(_, task)| task).filter(|task| task.goes_before().is_none());
             children.filter(|task| with_optional || !task.optional).filter_map(number).collect()
         };
         let (of_all, of_required) = (numbers(true), numbers(false));

@@ -14,6 +14,7 @@ use specum_core::verify::{
 };
 
 use super::judge::{By, KEPT_EVIDENCE, evidence, foreign_ticks};
+use super::modify::Asked;
 use super::review::{review, without_ticks};
 use super::{AttemptError, Workspace};
 use crate::git;
@@ -29,11 +30,13 @@ pub struct Trial {
     pub left: Vec<String>,
     /// What became of the check, if there was one.
     pub check: CheckRun,
+    /// What its executor asks of the plan.
+    pub asked: Option<Asked>,
 }
 
 impl Trial {
     fn unchecked(verdict: Verdict, left: Vec<String>) -> Trial {
-        Trial { verdict, output: String::new(), left, check: CheckRun::Unverified }
+        Trial { verdict, output: String::new(), left, check: CheckRun::Unverified, asked: None }
     }
 }
 
@@ -110,7 +113,8 @@ impl Workspace {
             proofs: &[],
             commit: CommitRun::Cannot(cannot),
         });
-        Trial { verdict, output: evidence(&check), left: Vec::new(), check }
+        let asked = if verdict.passed() { None } else { self.asked(opened, result) };
+        Trial { verdict, output: evidence(&check), left: Vec::new(), check, asked }
     }
 
     /// Defers an attempt whose changes conflict with the files.
@@ -155,6 +159,7 @@ impl Workspace {
             .or_halts(|| self.plan_fault(opened, &file, &tried.check));
         let mut judged = Judgement::new(opened, verdict, ending, tried.left);
         judged.output = tried.output;
+        let answered = self.weigh_request(&mut judged, tried.asked, &file);
         match task.and_then(|index| judged.ending.event(&judged.verdict, index)) {
             Some(event) => {
                 let foreign = foreign_ticks(&reviewed, opened);
@@ -163,6 +168,7 @@ impl Workspace {
                 judged.learn_from(&step);
                 locked.write_step_of(&opened.id, self.entry(&judged, opened), &step)?;
                 self.record_halt(&locked, &judged)?;
+                self.record_answer(&locked, &judged, opened, answered)?;
                 self.record_fixes(&locked, &step)?;
             }
             None => locked.record_of(&opened.id, self.entry(&judged, opened))?,

@@ -12,6 +12,7 @@ use specum_core::state::State;
 use specum_core::tasks::{self, Check, Command, TaskFile, TaskKey};
 use specum_core::verify::{self, CheckRun, CheckTime, CommandRun, CommitRun, Evidence};
 
+use super::modify::{Answered, Asked};
 use super::review::{ReviewedPlan, review, without_ticks};
 use super::tree::Rewritten;
 use super::{AttemptError, Workspace};
@@ -63,6 +64,8 @@ pub struct Examination<'a> {
     rewritten: Option<Rewritten>,
     /// The commit that holds its work, if it is not in the user's tree.
     isolated: Option<String>,
+    /// What its executor asks of the plan.
+    asked: Option<Asked>,
 }
 
 impl Examination<'_> {
@@ -155,7 +158,7 @@ impl Workspace {
         let check = self.run_check(counted.as_ref(), &self.spec.root);
         let proofs = self.changed_proofs(opened, &check, &changed);
         let cannot = git::cannot_be_committed(&changed, &tree.dirty_submodules);
-        let (branch, isolated) = (tree.branch, None);
+        let (branch, isolated, asked) = (tree.branch, None, self.asked(opened, result));
         Ok(Examination {
             result,
             changed,
@@ -167,6 +170,7 @@ impl Workspace {
             elsewhere,
             rewritten,
             isolated,
+            asked,
         })
     }
 
@@ -187,6 +191,7 @@ impl Workspace {
             return Err(AttemptError::OtherCheck(opened.key.id.clone()));
         }
         let counted = self.check_of(opened)?;
+        let asked = self.asked(opened, result);
         Ok(Examination {
             result,
             changed,
@@ -198,6 +203,7 @@ impl Workspace {
             elsewhere,
             rewritten,
             isolated,
+            asked,
         })
     }
 
@@ -237,7 +243,7 @@ impl Workspace {
         }
         let isolated = found.isolated.clone();
         let occasion = self.occasion(opened, by)?;
-        let (mut judged, step) =
+        let (mut judged, step, answered) =
             self.decide((&locked, &reviewed), opened, found, (by, occasion))?;
         judged.verdict.proof = self.proof_of(opened, judged.verdict.proof)?;
         (judged.to_commit, judged.isolated) = (self.git.is_ok(), isolated);
@@ -246,6 +252,7 @@ impl Workspace {
                 judged.learn_from(step);
                 locked.write_step_of(&opened.id, self.entry(&judged, opened), step)?;
                 self.record_halt(&locked, &judged)?;
+                self.record_answer(&locked, &judged, opened, answered)?;
                 self.record_fixes(&locked, step)?;
             }
             // Nothing is decided, or there is no box to tick and nothing to try again.
@@ -343,7 +350,7 @@ impl Workspace {
         opened: &Attempt,
         found: Examination<'_>,
         (by, occasion): (By<'_>, Occasion),
-    ) -> Result<(Judgement, Option<Step>), AttemptError> {
+    ) -> Result<(Judgement, Option<Step>, Answered), AttemptError> {
         let view = &reviewed.view;
         let state =
             view.state.as_ref().ok_or_else(|| AttemptError::NoLoop(self.spec.name.clone()))?;
@@ -365,19 +372,22 @@ impl Workspace {
             tasks::TaskMatch::Gone => None,
         };
         let mut judged = self.weigh_up(reviewed, opened, &found, occasion);
+        let answered = self.weigh_request(&mut judged, found.asked, &file);
         let foreign = foreign_ticks(reviewed, opened);
         if task.is_some() {
             judged.unticked = foreign.iter().map(|key| key.id.clone()).collect();
         }
         judged.unticked.extend(found.elsewhere);
         let event = task.and_then(|task| judged.ending.event(&judged.verdict, task.index));
-        let (Some(task), Some(event)) = (task, event) else { return Ok((judged, None)) };
-        let mut step = without_ticks(state, &file, event, &foreign);
+        let (Some(task), Some(event)) = (task, event) else {
+            return Ok((judged, None, answered));
+        };
+        let mut step = without_ticks(state, &file, answered.event(event), &foreign);
         if found.isolated.is_some() && judged.passed() && state.parallel_group.is_none() {
             // Those of a group are merged at its end.
             step.effects.push(Effect::MergeParts(vec![task.index]));
         }
-        Ok((judged, Some(step)))
+        Ok((judged, Some(step), answered))
     }
 
     /// What the layers say of an attempt, and what is to come of it.

@@ -296,6 +296,7 @@ impl Workspace {
             id: &opened.id,
             check: &self.commands_of(opened)?,
             is_green: self.is_green_before(opened)?,
+            may_ask: self.may_modify && opened.role == Role::Executor,
             role: opened.role,
             place,
             surroundings: &surroundings,

@@ -57,6 +57,9 @@ pub struct Verdict {
     /// What a pass rests on: `check`, `suite` (the checks of the whole plan alone) or
     /// `none`.
     pub proof: String,
+    /// The tasks that were added because its executor has asked for them. Unless it has
+    /// passed, they come first, and it is done again; it has not failed.
+    pub added: Vec<String>,
     /// Why it failed, a sentence each.
     pub failures: Vec<String>,
     /// Other tasks' boxes that were ticked meanwhile, and opened again.
@@ -105,6 +108,7 @@ impl Verdict {
             kept: judged.kept,
             unverified: judged.verdict.unverified(),
             proof: judged.verdict.proof.to_string(),
+            added: judged.added,
             failures: judged.verdict.failures.into_iter().map(|failure| failure.message).collect(),
             unticked: judged.unticked,
             outside: judged.verdict.outside,

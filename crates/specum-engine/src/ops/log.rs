@@ -373,6 +373,7 @@ fn ended_by(event: &Event) -> Option<&TaskKey> {
         | Entry::Passed { task, .. }
         | Entry::Failed { task, .. }
         | Entry::SetAside { task, .. }
+        | Entry::Modified { task, .. }
         | Entry::Waits { task, .. }
         | Entry::Cleared { task, .. } => Some(task),
         _ => None,

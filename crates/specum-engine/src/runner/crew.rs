@@ -233,8 +233,9 @@ impl Crew<'_> {
         for (attempt, site) in opened {
             let stands = match ledger.ready(&attempt.id) {
                 Some(_) => Stands::Ready,
+                // What was split is done perhaps, once its parts are.
                 None if site != Site::Worktree
-                    && attempt.role == Role::QaEngineer
+                    && (attempt.role == Role::QaEngineer || ledger.is_split(&attempt.key))
                     && ledger.last_failure(&attempt.key).is_none()
                     && !self.workspace.commands_of(&attempt)?.is_empty() =>
                 {

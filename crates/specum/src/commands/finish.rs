@@ -178,6 +178,8 @@ pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
         if !verdict.proofs.is_empty() {
             print(format!("changed {}, which its check runs", verdict.proofs.join(", ")))?;
         }
+    } else if !verdict.added.is_empty() {
+        print(format!("{id} asked for {}, which come first", verdict.added.join(", ")))?;
     } else {
         print(format!("{id} failed (attempt {}):", verdict.place))?;
         verdict.failures.iter().try_for_each(|failure| print(format!("- {failure}")))?;

@@ -305,6 +305,13 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
                     format!("{id} failed ({attempt} of {most}): {}", line::head(&reasons, 200)),
                 )
             }
+            Entry::Modified { task, inserted, why, .. } => {
+                let (id, added) = (task.shown(), inserted.join(", "));
+                (
+                    format!("Task {id} asked for {added}, which come first: {why}\n"),
+                    format!("{id} asked for {added}: {}", line::head(why, 200)),
+                )
+            }
             Entry::Waits { task, reasons, .. } => {
                 let (id, reasons) = (task.shown(), reasons.join("; "));
                 (
@@ -317,7 +324,9 @@ fn in_words(workspace: &Workspace, verdicts: &[Record]) -> Result<Answer, OpErro
         answer.text.push_str(&text);
         answer.news.push(news);
         answer.news.extend(remarks(&record.entry));
-        if let Entry::Passed { unticked, .. } | Entry::Failed { unticked, .. } = &record.entry
+        if let Entry::Passed { unticked, .. }
+        | Entry::Failed { unticked, .. }
+        | Entry::Modified { unticked, .. } = &record.entry
             && !unticked.is_empty()
         {
             let text = taken_back_in_words(unticked);

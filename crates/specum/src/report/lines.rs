@@ -183,6 +183,13 @@ pub enum Line {
         /// The id of the new task.
         fix: String,
     },
+    /// A task was added because the executor of another one has asked for it.
+    TaskAdded {
+        /// The task whose executor has asked.
+        task: TaskKey,
+        /// The id of the new task.
+        added: String,
+    },
     /// No agent is available; the run waits.
     Waiting {
         /// The agent that is waited for.
@@ -317,7 +324,10 @@ impl Lines {
                     *integrated,
                 ));
             }
-            Entry::Passed { .. } | Entry::Failed { .. } | Entry::SetAside { .. } => {
+            Entry::Passed { .. }
+            | Entry::Failed { .. }
+            | Entry::SetAside { .. }
+            | Entry::Modified { .. } => {
                 return Some(self.verdict(entry, id));
             }
             Entry::Waits { task, attempt, reasons, unticked, changed, .. } => {
@@ -474,6 +484,17 @@ impl Lines {
                 let (task, reasons) = (task.clone(), reasons.clone());
                 lines.push(Line::SetAside { task, attempt, place, reasons });
             }
+            Entry::Modified { task, attempt, kind, inserted, why, unticked, .. } => {
+                let added = |id: &String| Line::TaskAdded { task: task.clone(), added: id.clone() };
+                lines.extend(inserted.iter().map(added));
+                if !kind.ends_attempt() {
+                    return lines;
+                }
+                lines.extend(warning(unticked));
+                let (attempt, place) = (*attempt, self.places.of(task, *attempt));
+                let reasons = vec![format!("it asked for {}: {why}", inserted.join(", "))];
+                lines.push(Line::SetAside { task: task.clone(), attempt, place, reasons });
+            }
             _ => {}
         }
         self.attempts.remove(id);
@@ -499,6 +520,7 @@ pub fn are_made_of(entry: &Entry) -> bool {
             | Entry::Passed { .. }
             | Entry::Failed { .. }
             | Entry::SetAside { .. }
+            | Entry::Modified { .. }
             | Entry::Waits { .. }
             | Entry::Committed { .. }
             | Entry::Waited { .. }

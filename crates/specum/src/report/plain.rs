@@ -135,6 +135,9 @@ fn line(event: &Line) -> Option<String> {
             let kept = kept.unwrap_or_default();
             format!("{} waits (attempt {place}): {}{kept}", id(task), said(question))
         }
+        Line::TaskAdded { task, added } => {
+            format!("{} has asked for another task: {}", id(task), said(added))
+        }
         Line::FixAdded { task, fix } => format!("{} gets a fix task: {}", id(task), said(fix)),
         Line::Waiting { agent, why, millis } => {
             format!("waiting for {}, {}: {}", said(agent), numbers::millis(*millis), said(why))

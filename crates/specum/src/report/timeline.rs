@@ -94,6 +94,15 @@ fn told(entry: &Entry, places: &Places) -> Option<(String, Tone)> {
             let text = format!("{} set aside (attempt {attempt}): {}", id(task), all(reasons));
             return Some((text, Tone::Wary));
         }
+        Entry::Modified { task, inserted, why, .. } => {
+            let text = format!("{} asked for {}: {}", id(task), all(inserted), said(why));
+            return Some((text, Tone::Wary));
+        }
+        Entry::ModificationRefused { task, why, .. } => {
+            let text =
+                format!("{} asked for a change of the plan, refused: {}", id(task), said(why));
+            return Some((text, Tone::Wary));
+        }
         Entry::Completed { tasks, .. } => {
             let all = match tasks {
                 1 => "the only task is done".to_owned(),

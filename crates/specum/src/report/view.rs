@@ -150,7 +150,7 @@ impl View {
                 self.end(task, None);
             }
             // The new task is one more to be done.
-            Line::FixAdded { .. } => self.total += 1,
+            Line::FixAdded { .. } | Line::TaskAdded { .. } => self.total += 1,
             Line::Waiting { agent, why, millis } => {
                 self.stop_waiting(now);
                 self.waiting = Some(Waiting {
@@ -382,6 +382,11 @@ fn lasting(event: &Line, layout: Layout) -> Vec<String> {
         Line::FixAdded { task, fix } => {
             let head = Part::new(format!("+ {} ", sanitize::one_line(fix)), Tone::Wary);
             let body = format!("is to fix {}", sanitize::one_line(&task.id));
+            vec![layout.row(&[head], &Part::new(body, Tone::Normal), &[])]
+        }
+        Line::TaskAdded { task, added } => {
+            let head = Part::new(format!("+ {} ", sanitize::one_line(added)), Tone::Wary);
+            let body = format!("was asked for by {}", sanitize::one_line(&task.id));
             vec![layout.row(&[head], &Part::new(body, Tone::Normal), &[])]
         }
         Line::AgentChanged { from, to, why } => {

@@ -61,6 +61,9 @@ mod documents;
 /// What a check does before the work.
 mod red;
 
+/// What an executor asks of the plan.
+mod modify;
+
 /// The checks of a whole plan, and checks that cannot be run.
 mod plan_checks;
 

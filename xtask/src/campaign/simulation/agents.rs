@@ -36,11 +36,13 @@ pub(crate) enum Act {
     TooLong,
     /// It never says another word.
     Silence,
+    /// It does nothing and asks for a task of this number.
+    Asks(u32),
 }
 
 impl Act {
     pub(crate) fn random(chance: &mut Chance) -> Act {
-        match chance.below(24) {
+        match chance.below(26) {
             0..10 => Act::Good,
             10..13 => Act::FalseClaim,
             13 => Act::NoWord,
@@ -52,6 +54,7 @@ impl Act {
             19 | 20 => Act::Death,
             21 => Act::ServerError,
             22 => Act::TooLong,
+            24 | 25 => Act::Asks(0),
             _ => Act::Silence,
         }
     }
@@ -88,9 +91,16 @@ pub(crate) fn line(is_claude: bool, messages: u32, chance: &mut Chance) -> Strin
 }
 
 /// What an agent says at its end; `word` is the one that ends its task.
-pub(crate) fn last_words(act: Act, is_claude: bool, word: &str, wall: i64) -> LastWords {
-    let (lines, ended, stderr) =
-        if is_claude { of_claude(act, word, wall) } else { of_a_command(act, word) };
+pub(crate) fn last_words(
+    act: Act,
+    is_claude: bool,
+    (task, word): (&str, &str),
+    wall: i64,
+) -> LastWords {
+    let (lines, ended, stderr) = match is_claude {
+        true => of_claude(act, (task, word), wall),
+        false => of_a_command(act, (task, word)),
+    };
     LastWords { lines, ended, stderr: stderr.to_owned() }
 }
 
@@ -100,15 +110,34 @@ pub(crate) fn killed() -> LastWords {
 }
 
 /// What the executor of a session says at its end.
-pub(crate) fn report(act: Act, word: &str) -> String {
+pub(crate) fn report(act: Act, task: &str, word: &str) -> String {
     match act {
+        Act::Asks(number) => request(task, number),
         Act::Good | Act::FalseClaim => format!("done\n\n{word}\n"),
         Act::Contradiction => format!("It requires manual work.\n\n{word}\n"),
         _ => "I could not.".to_owned(),
     }
 }
 
-fn of_claude(act: Act, word: &str, wall: i64) -> (Vec<String>, ProcessEnd, &'static str) {
+/// What is asked for: each kind in its turn, and now and then what is refused.
+fn request(task: &str, number: u32) -> String {
+    let kinds = ["SPLIT_TASK", "ADD_PREREQUISITE", "ADD_FOLLOWUP", "SPLIT_TASK"];
+    let check =
+        if number.is_multiple_of(7) { "echo fine".into() } else { format!("test -s f{number}") };
+    let block = format!(
+        "- [ ] 9.9 Task {number}\n  - **Do**: it\n  - **Files**: f{number}\n  - **Done when**: it \
+         holds\n  - **Verify**: `{check}`\n  - **Commit**: `feat: it`"
+    );
+    let object = json!({"type": kinds[number as usize % kinds.len()], "originalTaskId": task,
+        "reasoning": "it is two things", "proposedTasks": [block]});
+    format!("It is too large.\n\nTASK_MODIFICATION_REQUEST\n```json\n{object}\n```\n")
+}
+
+fn of_claude(
+    act: Act,
+    (task, word): (&str, &str),
+    wall: i64,
+) -> (Vec<String>, ProcessEnd, &'static str) {
     let answer = |text: &str| {
         json!({"type": "result", "subtype": "success", "is_error": false, "result": text,
             "total_cost_usd": 0.25, "modelUsage": {"m": {"inputTokens": 100}}})
@@ -123,6 +152,7 @@ fn of_claude(act: Act, word: &str, wall: i64) -> (Vec<String>, ProcessEnd, &'sta
     let (lines, code) = match act {
         Act::Good | Act::FalseClaim => (vec![answer(&format!("done\n\n{word}\n"))], 0),
         Act::NoWord => (vec![answer("done, I think")], 0),
+        Act::Asks(number) => (vec![answer(&request(task, number))], 0),
         Act::Contradiction => (vec![answer(&format!("This requires manual work.\n\n{word}\n"))], 0),
         Act::Garbage => (vec!["\u{1b}[2J{\"type\":".into(), "\u{0}nonsense".into()], 0),
         Act::Limit(seconds) => {
@@ -141,12 +171,16 @@ fn of_claude(act: Act, word: &str, wall: i64) -> (Vec<String>, ProcessEnd, &'sta
     (lines, ProcessEnd::Code(code), "")
 }
 
-fn of_a_command(act: Act, word: &str) -> (Vec<String>, ProcessEnd, &'static str) {
+fn of_a_command(act: Act, (task, word): (&str, &str)) -> (Vec<String>, ProcessEnd, &'static str) {
     match act {
         Act::Good | Act::FalseClaim => (vec![word.into()], ProcessEnd::Code(0), ""),
         Act::NoWord | Act::Garbage => (vec!["\u{7}done?".into()], ProcessEnd::Code(0), ""),
         Act::Contradiction => {
             (vec!["It needs human eyes.".into(), word.into()], ProcessEnd::Code(0), "")
+        }
+        Act::Asks(number) => {
+            let lines = request(task, number).lines().map(str::to_owned).collect();
+            (lines, ProcessEnd::Code(0), "")
         }
         Act::SignedOut => (Vec::new(), ProcessEnd::Code(127), "sh: aidr: not found"),
         _ => (Vec::new(), ProcessEnd::Signal(11), "killed"),

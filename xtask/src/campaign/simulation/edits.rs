@@ -105,7 +105,7 @@ impl World {
 
     fn removes_a_task(&mut self, file: &TaskFile<'_>) -> Edit {
         // Nobody leaves a fix of what is gone: such a plan cannot be worked.
-        let is_fixed = |name: &str| file.tasks.iter().any(|task| task.fixes() == Some(name));
+        let is_fixed = |name: &str| file.tasks.iter().any(|task| task.goes_before() == Some(name));
         let task = self.some_task(file).filter(|_| file.tasks.len() > 2)?;
         if is_fixed(&task.name()) {
             return None;
@@ -218,7 +218,8 @@ impl World {
 
     /// A task that is no fix.
     pub(crate) fn some_task(&mut self, file: &TaskFile<'_>) -> Option<Task> {
-        let own: Vec<&Task> = file.tasks.iter().filter(|task| task.fixes().is_none()).collect();
+        let own: Vec<&Task> =
+            file.tasks.iter().filter(|task| task.goes_before().is_none()).collect();
         (!own.is_empty()).then(|| self.chance.one_of(&own).clone())
     }
 

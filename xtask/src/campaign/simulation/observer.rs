@@ -38,6 +38,10 @@ pub(crate) struct Observer {
     uncommitted: BTreeSet<AttemptId>,
     /// How many commits are recorded.
     commits: usize,
+    /// How many tasks were added in this loop because agents have asked for them.
+    added: usize,
+    /// How many requests about each task were granted in this loop.
+    granted: BTreeMap<String, u64>,
 }
 
 /// An attempt as it is known.
@@ -69,6 +73,8 @@ impl Observer {
             unpaid: Vec::new(),
             uncommitted: BTreeSet::new(),
             commits: 0,
+            added: 0,
+            granted: BTreeMap::new(),
         }
     }
 
@@ -183,6 +189,8 @@ impl World {
                 if !plan.is_empty() {
                     // What a cancelled loop has spent is told, or is nobody's.
                     self.observer.unpaid.clear();
+                    self.observer.added = 0;
+                    self.observer.granted.clear();
                 }
                 self.truth.started(!plan.is_empty(), &file);
                 self.truth.living = true;
@@ -229,6 +237,10 @@ impl World {
             | Entry::Failed { .. }
             | Entry::SetAside { .. }
             | Entry::Waits { .. } => self.verdict(record, &file)?,
+            Entry::Modified { .. } => {
+                self.modified(record, &file)?;
+                self.verdict(record, &file)?;
+            }
             Entry::Committed { task, commit, .. } => {
                 self.committed(record, task, commit.as_deref())?;
             }
@@ -413,7 +425,9 @@ impl World {
         let (key, unticked, result) = match &record.entry {
             Entry::Passed { task, unticked, .. } => (task, unticked, AttemptResult::Passed),
             Entry::Failed { task, unticked, .. } => (task, unticked, AttemptResult::Failed),
-            Entry::SetAside { task, unticked, .. } => (task, unticked, AttemptResult::SetAside),
+            Entry::SetAside { task, unticked, .. } | Entry::Modified { task, unticked, .. } => {
+                (task, unticked, AttemptResult::SetAside)
+            }
             Entry::Waits { task, unticked, .. } => (task, unticked, AttemptResult::Waits),
             _ => return Ok(()),
         };
@@ -456,6 +470,36 @@ impl World {
             true => self.truth.verdict(&soul, result),
             false => self.truth.lost_with_its_task(&soul),
         }
+        Ok(())
+    }
+
+    /// The plan grows as an agent has asked, and within its limits.
+    fn modified(&mut self, record: &Record, file: &TaskFile<'_>) -> Result<(), Halt> {
+        let Entry::Modified { task, inserted, .. } = &record.entry else { return Ok(()) };
+        let soul = soul_of(task);
+        let own = file.tasks.len() - self.observer.added.min(file.tasks.len());
+        self.observer.added += inserted.len();
+        let added = self.observer.added;
+        promise!(added <= (own / 4).max(5), "{added} tasks are added to a plan of {own}");
+        let granted = self.observer.granted.entry(soul).or_default();
+        *granted += 1;
+        promise!(*granted <= 3, "{granted} requests about {} are granted", task.id);
+        let edits = record.changes.iter().flat_map(|changes| &changes.tasks);
+        let text = TaskEdit::apply_all(&edits.cloned().collect::<Vec<_>>(), file.text());
+        let after = TaskFile::scan(&text);
+        for id in inserted {
+            let depth = std::iter::successors(after.by_address(id), |at| {
+                after.by_address(at.goes_before()?)
+            });
+            let depth = depth.skip(1).take(9).count();
+            promise!((1..=2).contains(&depth), "{id} stands {depth} levels deep");
+        }
+        let asked =
+            record.id.as_ref().and_then(|id| self.acts.get(id)).and_then(|acts| acts.last());
+        promise!(
+            matches!(asked, Some(Act::Asks(_))),
+            "{inserted:?} were added, and nobody has asked"
+        );
         Ok(())
     }
 

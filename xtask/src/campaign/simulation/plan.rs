@@ -180,11 +180,11 @@ pub(crate) fn rechecked(file: &TaskFile<'_>, task: &Task, proof: Proof) -> Optio
 /// get its fixes too.
 pub(crate) fn renumbered(text: &[u8]) -> Option<Vec<u8>> {
     let file = TaskFile::scan(text);
-    let mut fixed = file.tasks.iter().filter_map(Task::fixes);
+    let mut fixed = file.tasks.iter().filter_map(Task::goes_before);
     if !fixed.all(|id| file.tasks.iter().any(|task| task.name() == id)) {
         return None;
     }
-    let own = file.tasks.iter().filter(|task| task.fixes().is_none());
+    let own = file.tasks.iter().filter(|task| task.goes_before().is_none());
     let numbers: Vec<(String, String)> =
         own.enumerate().map(|(n, task)| (task.name(), format!("1.{}", n + 1))).collect();
     Some(with_numbers(&file, &numbers))
@@ -199,9 +199,11 @@ pub(crate) fn with_numbers(file: &TaskFile<'_>, numbers: &[(String, String)]) ->
         text.extend_from_slice(&file.text()[at..task.block.start]);
         at = task.block.end;
         let block = String::from_utf8_lossy(file.block(task)).into_owned();
-        let block = match (task.fixes(), task.id.as_deref().and_then(now)) {
-            (Some(fixes), _) => match now(fixes) {
-                Some(id) => block.replacen(&format!("[FIX {fixes}]"), &format!("[FIX {id}]"), 1),
+        let block = match (task.goes_before(), task.id.as_deref().and_then(now)) {
+            (Some(waits), _) => match now(waits) {
+                Some(id) => block
+                    .replacen(&format!("[FIX {waits}]"), &format!("[FIX {id}]"), 1)
+                    .replacen(&format!("[BEFORE {waits}]"), &format!("[BEFORE {id}]"), 1),
                 None => block,
             },
             (None, Some(id)) => {

@@ -159,7 +159,7 @@ impl World {
         let Some(at) = self.follow_start(&thread, point)? else { return Ok(()) };
         self.observe()?;
         self.brief_is_right(&at)?;
-        let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
+        let act = self.draw_act();
         self.story(format!("an agent works on {}: {act:?}", at.marker.task));
         let attempt = at.marker.id.clone();
         run.launches.push(Launch { thread, at, attempt, act, messages: 0 });
@@ -253,7 +253,8 @@ impl World {
             true => agents::killed(),
             false => {
                 let wall = self.clock.now().as_millisecond();
-                agents::last_words(launch.act, is_claude, launch.at.word, wall)
+                let task = (launch.at.marker.task.as_str(), launch.at.word);
+                agents::last_words(launch.act, is_claude, task, wall)
             }
         };
         let point = launch.thread.go(Order::End(order));
@@ -265,6 +266,17 @@ impl World {
         let Some(at) = self.follow_start(&launch.thread, point)? else { return Ok(None) };
         launch.at = at;
         Ok(Some(launch))
+    }
+
+    /// What an agent will come to.
+    pub(crate) fn draw_act(&mut self) -> Act {
+        match if self.fair { Act::Good } else { Act::random(&mut self.chance) } {
+            Act::Asks(_) => {
+                self.truth.numbers += 1;
+                Act::Asks(self.truth.numbers)
+            }
+            act => act,
+        }
     }
 
     /// An agent does what it does to the files.

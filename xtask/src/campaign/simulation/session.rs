@@ -11,7 +11,7 @@ use specum_core::tasks::{Task, TaskFile};
 use specum_engine::owner;
 use specum_engine::session::Note;
 
-use super::agents::{self, Act};
+use super::agents;
 use super::launcher::AgentAtWork;
 use super::plan::soul_of;
 use super::world::{Halt, ROOT, World, promise};
@@ -255,7 +255,7 @@ impl World {
             }
             return Ok(true);
         }
-        let act = if self.fair { Act::Good } else { Act::random(&mut self.chance) };
+        let act = self.draw_act();
         self.story(format!("the executor of {} ends: {act:?}", call.at.marker.task));
         self.works(&call.at, call.attempt.clone(), act);
         let answer = self.hook(
@@ -264,7 +264,7 @@ impl World {
             &json!({
                 "agent_type": "ralph-specum:spec-executor",
                 "agent_transcript_path": format!("/t/{}.jsonl", call.tool_use_id),
-                "last_assistant_message": agents::report(act, call.at.word),
+                "last_assistant_message": agents::report(act, &call.at.marker.task, call.at.word),
             }),
         )?;
         if answer["decision"] == "block" {

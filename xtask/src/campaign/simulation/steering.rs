@@ -99,7 +99,9 @@ impl Steering {
                     (note.until, note.passed) = (None, None);
                 }
             }
-            Entry::SetAside { task, .. } | Entry::Waits { task, .. } => {
+            Entry::SetAside { task, .. }
+            | Entry::Modified { task, .. }
+            | Entry::Waits { task, .. } => {
                 self.under_way.remove(&soul_of(task));
             }
             Entry::Cancelled | Entry::Completed { .. } => {

@@ -99,6 +99,7 @@ impl Ledger {
             }
             Entry::GitAccepted { .. } => self.git_change = None,
             Entry::Passed { .. } | Entry::Committed { .. } => self.results += 1,
+            Entry::Modified { inserted, .. } => self.added += inserted.len(),
             Entry::PlanChanged { edits } => self.follow(edits),
             _ => {}
         }
@@ -137,6 +138,7 @@ impl Ledger {
 
     fn end(&mut self, standing: LoopStanding) {
         self.standing = standing;
+        self.added = 0;
         self.left_branch = None;
         self.calls.clear();
         self.at_work.clear();
@@ -151,7 +153,7 @@ impl Ledger {
         self.left.iter_mut().for_each(|left| left.is_of_earlier_loop = true);
         for story in self.stories.values_mut() {
             story.is_of_earlier_loop = true;
-            story.first = None;
+            (story.first, story.modified, story.is_split) = (None, 0, false);
             if standing == LoopStanding::Completed {
                 story.ground = Ground::default();
             }
@@ -199,7 +201,9 @@ impl Ledger {
             story.add(&record.entry, id);
         }
         match &record.entry {
-            Entry::Failed { changed, .. } | Entry::Waits { changed, .. } => {
+            Entry::Failed { changed, .. }
+            | Entry::Waits { changed, .. }
+            | Entry::Modified { changed, .. } => {
                 let is_of_earlier_loop = self.is_of_earlier_loop(id);
                 let (key, paths) = (task.clone(), changed.clone());
                 self.left.push(LeftInTree { key, is_of_earlier_loop, paths });
@@ -360,7 +364,9 @@ impl Ledger {
             record.entry,
             Entry::Passed { .. } | Entry::Failed { .. } | Entry::Waits { .. }
         );
-        let is_told = is_verdict || matches!(record.entry, Entry::SetAside { .. });
+        let is_modified =
+            matches!(&record.entry, Entry::Modified { kind, .. } if kind.ends_attempt());
+        let is_told = is_verdict || is_modified || matches!(record.entry, Entry::SetAside { .. });
         if is_told {
             self.untold.retain(|known| known.entry.task().is_none_or(|known| known.id != task.id));
             if !self.is_in_run {

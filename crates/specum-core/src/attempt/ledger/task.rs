@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Attempt, AttemptId};
 use crate::journal::Entry;
+use crate::modify::Kind;
 use crate::spec::red::FirstResult;
 use crate::tasks::TaskKey;
 
@@ -25,6 +26,10 @@ pub(super) struct TaskStory {
     pub(super) first: Option<(String, FirstResult)>,
     /// Whether its check was seen to fail when the plan was written.
     pub(super) was_red: bool,
+    /// How many requests of its executors were granted.
+    pub(super) modified: u64,
+    /// Whether it was split, and has not passed since.
+    pub(super) is_split: bool,
     pub(super) ground: Ground,
 }
 
@@ -43,6 +48,8 @@ impl TaskStory {
             commit: None,
             first: None,
             was_red: false,
+            modified: 0,
+            is_split: false,
             ground: Ground::default(),
         };
         let story = stories.entry(task.id.clone()).or_insert_with(new);
@@ -64,7 +71,14 @@ impl TaskStory {
                 self.failure = Some((findings.clone(), String::new()));
             }
             Entry::Passed { .. } | Entry::Written { .. } => {
-                (self.failure, self.kept) = (None, None);
+                (self.failure, self.kept, self.is_split) = (None, None, false);
+            }
+            Entry::Modified { kind, .. } => {
+                self.modified += 1;
+                self.is_split |= *kind == Kind::Split;
+                if kind.ends_attempt() {
+                    self.failure = None;
+                }
             }
             Entry::Kept { reference, .. } => self.kept = Some(reference.clone()),
             Entry::Committed { commit, .. } => self.commit = Some(commit.clone()),
@@ -130,7 +144,9 @@ impl Ground {
                 }
                 self.now.paths.extend(changed.iter().cloned());
             }
-            Entry::Waits { changed, .. } => self.now.paths.extend(changed.iter().cloned()),
+            Entry::Waits { changed, .. } | Entry::Modified { changed, .. } => {
+                self.now.paths.extend(changed.iter().cloned());
+            }
             Entry::Red { left, .. } => {
                 let dirty = self.now.dirty.get_or_insert_default();
                 dirty.extend(left.iter().map(|(path, digest)| (path.clone(), digest.clone())));

@@ -89,6 +89,7 @@ fn every_event() -> Vec<Line> {
             kept: Some("refs/specum/demo/kept/1.2-1".into()),
         },
         Line::FixAdded { task: task(), fix: "1.2.1".into() },
+        Line::TaskAdded { task: task(), added: "1.2.1".into() },
         Line::Waiting {
             agent: "claude".into(),
             why: "5-hour limit reached".into(),
@@ -129,6 +130,7 @@ fn heading(event: &Line) -> &'static str {
         Line::SetAside { .. } => "set-aside",
         Line::Waits { .. } => "waits",
         Line::FixAdded { .. } => "fix-added",
+        Line::TaskAdded { .. } => "task-added",
         Line::Waiting { .. } => "waiting",
         Line::AgentChanged { .. } => "agent-changed",
         Line::Warning { .. } => "warning",
