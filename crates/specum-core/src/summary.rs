@@ -54,6 +54,9 @@ pub struct Summary {
     /// The tasks that are ticked by a check that passed before the work already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub green_before: Vec<String>,
+    /// The parts of the spec that stand on what has changed, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<String>,
     /// How many tasks were added because executors asked for them.
     #[serde(skip_serializing_if = "is_zero")]
     pub added: usize,

@@ -25,6 +25,7 @@ mod next;
 mod picture;
 mod plan;
 mod report;
+mod stale;
 mod start;
 mod status;
 mod steer;
@@ -68,6 +69,7 @@ pub use self::plan::{
 pub use self::report::{
     ReportRequest, WrittenReport, report, report_of, write_private_report, write_report,
 };
+pub use self::stale::{refuse_stale, summary_with_stale};
 pub use self::start::{Implement, StartRequest, start};
 pub use self::status::{KeptWork, Status, StatusDriver, status};
 pub use self::steer::{

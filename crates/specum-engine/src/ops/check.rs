@@ -371,6 +371,7 @@ pub struct DryTask {
     /// What its own check does now, before the work; null if it was not run.
     pub first_run: Option<FirstCheck>,
     /// Whether it may pass before the work: it keeps something as it is.
+    #[serde(skip)]
     pub is_guard: bool,
 }
 

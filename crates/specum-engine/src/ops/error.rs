@@ -52,6 +52,13 @@ pub enum OpError {
     /// Something that should be here is not.
     #[error("{0}")]
     NotFound(String),
+    /// The plan stands on what has changed.
+    #[error(
+        "the plan is stale: {}. Look at each; `specum accept 1.2` or `specum accept C-1` takes it \
+         as it is, `specum trace --rebuild` takes all of them, and --allow-stale goes on without",
+        .0.join("; ")
+    )]
+    Stale(Vec<String>),
     /// The settings file has mistakes.
     #[error("{0}")]
     Settings(String),
@@ -109,6 +116,7 @@ impl OpError {
             OpError::Document(DocumentError::Trace { .. }) => ErrorKind::Unusable,
             OpError::Loop(LoopError::OtherSpec { .. } | LoopError::Foreign) => ErrorKind::Busy,
             OpError::NotAPerson(_) => ErrorKind::PersonNeeded,
+            OpError::Stale(_) => ErrorKind::Stopped,
             OpError::Loop(LoopError::Outside(_) | LoopError::File(_))
             | OpError::Spec(SpecError::Unread(_))
             | OpError::File(_)

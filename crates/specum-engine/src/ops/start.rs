@@ -10,7 +10,7 @@ use specum_core::spec::Doc;
 use specum_core::state::{Driver, Standing};
 
 use super::caller::{holder, one_at_a_time};
-use super::{Caller, OpError, plan};
+use super::{Caller, OpError, plan, refuse_stale};
 use crate::attempt::{AttemptError, Workspace};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::owner;
@@ -30,6 +30,8 @@ pub struct StartRequest<'a> {
     pub max_global_iterations: Option<u64>,
     /// Whether a task that keeps failing gets a fix task.
     pub recovery_mode: bool,
+    /// Whether a plan is worked that stands on what has changed.
+    pub allow_stale: bool,
     /// What sends the agent back to work when it stops.
     pub driver: Driver,
 }
@@ -84,6 +86,7 @@ pub fn start(
     }
     // Before anything changes.
     workspace.refuse_bad_plan()?;
+    refuse_stale(caller, &workspace, request.allow_stale)?;
     if request.driver == Driver::RalphLoop {
         ralph_loop::can_drive(&workspace.spec)?;
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::spec::gate::Spec;
 use specum_core::spec::id::Id;
-use specum_core::spec::trace::{Graph, Row, TraceFile, matrix};
+use specum_core::spec::trace::{Graph, Row, Stale, TraceFile, matrix};
 use specum_core::summary::{Attempt, AttemptResult, Summary, TaskSummary};
 use specum_core::tasks::{self, Task, TaskFile};
 use specum_core::verify::Proof;
@@ -140,20 +140,34 @@ pub fn trace(caller: &Caller<'_>, named: Option<&str>, rebuild: bool) -> Result<
     let requirements: Vec<TracedRequirement> =
         matrix(&parsed).into_iter().map(requirement).collect();
     let stale = recorded.as_ref().map(|recorded| graph.stale(recorded)).unwrap_or_default();
-    let stale = stale.into_iter().map(|stale| StalePart {
-        name: stale.name,
-        document: stale.doc.file().to_owned(),
-        line: stale.line,
-        because: stale.because,
-    });
     Ok(Trace {
         name: spec.name.clone(),
         covered: requirements.iter().filter(|one| !one.tasks.is_empty()).count(),
         proven: requirements.iter().filter(|one| one.proven).count(),
         requirements,
-        stale: stale.collect(),
+        stale: shown(&stale),
         recorded: recorded.is_some(),
     })
+}
+
+/// Stale parts, as an answer has them.
+pub(super) fn shown(stale: &[Stale]) -> Vec<StalePart> {
+    let part = |stale: &Stale| StalePart {
+        name: stale.name.clone(),
+        document: stale.doc.file().to_owned(),
+        line: stale.line,
+        because: stale.because.clone(),
+    };
+    stale.iter().map(part).collect()
+}
+
+impl StalePart {
+    /// In a clause.
+    pub fn in_words(&self) -> String {
+        let because = self.because.join(", ");
+        let have = if self.because.len() == 1 { "has" } else { "have" };
+        format!("{} stands on {because}, which {have} changed", self.name)
+    }
 }
 
 pub(super) fn traced(

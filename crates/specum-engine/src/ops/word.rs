@@ -11,7 +11,7 @@ use specum_core::suite;
 use specum_core::tasks::Task;
 
 use super::caller::holder;
-use super::{Caller, NewState, OpError};
+use super::{Caller, NewState, OpError, stale};
 use crate::attempt::{AttemptError, Workspace, waiting_for_it};
 
 /// What stands in place of a task for what git starts.
@@ -31,7 +31,8 @@ pub struct Tick {
 /// A change that a person has agreed to.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Accept {
-    /// The task, or `git`, or `verify` for the checks of the whole plan.
+    /// The task, `C-1` or another part of the spec, `git`, or `verify` for the checks of
+    /// the whole plan.
     pub task: String,
     /// `accepted`.
     pub state: NewState,
@@ -53,6 +54,8 @@ pub enum AcceptedChange {
     Removed,
     /// What git starts, such as its hooks.
     Git,
+    /// What a part of the spec stands on.
+    Ground,
 }
 
 /// Ticks a box on a person's word, without a check. Refused for a task that is
@@ -103,6 +106,10 @@ pub fn accept(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result
     }
     if address == suite::VERIFY {
         return accept_suite(&workspace, source);
+    }
+    if stale::accept(caller, &workspace.spec, address)? {
+        let (task, change) = (address.to_owned(), AcceptedChange::Ground);
+        return Ok(Accept { task, state: NewState::Accepted, change, check: None });
     }
     let (locked, view) = workspace.enter_for_a_person()?;
     let none = || AttemptError::NoLoop(workspace.spec.name.clone());

@@ -6,10 +6,10 @@ use specum_engine::ops::{self, AcceptedChange, Caller};
 /// A Verify that was changed, or an open task that was removed, during an
 /// attempt may be an agent's doing. The check on record counts, and the loop is
 /// not complete, until you agree or put it back. `specum status` lists what
-/// waits.
+/// waits. A task or component that stands on what has changed since is taken as it is.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Id of the task; `git` for what git starts, such as its hooks; `verify` for the
+    /// Id of the task, or of a part of the spec that `specum trace --stale` names; `git` for what git starts, such as its hooks; `verify` for the
     /// check of the whole plan
     pub(super) task: String,
     /// Name or path; the active spec if left out
@@ -34,6 +34,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
             )
         }
         AcceptedChange::Removed => format!("{} is no longer part of the plan", accept.task),
+        AcceptedChange::Ground => format!("{} is taken as it is", accept.task),
         AcceptedChange::Git => {
             "what git starts is accepted as it is now; `specum run` goes on".into()
         }

@@ -26,6 +26,9 @@ pub(super) struct Args {
     /// Give a task that keeps failing a fix task instead of stopping
     #[arg(long)]
     recovery_mode: bool,
+    /// Work a plan whose tasks stand on requirements that have changed since
+    #[arg(long)]
+    allow_stale: bool,
     /// Who sends the agent back to work when it stops: specum's own Stop hook,
     /// or the Ralph Loop plugin of Claude Code
     #[arg(long, value_name = "WHO", value_enum, default_value_t = DrivenBy::Hook)]
@@ -58,6 +61,7 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
         max_global_iterations: args.max_global_iterations,
         recovery_mode: args.recovery_mode,
         driver: args.driver.into(),
+        allow_stale: args.allow_stale,
     };
     let (workspace, started) = ops::start(caller, &request)?;
     if args.json {

@@ -129,6 +129,9 @@ pub(super) struct Args {
     /// they are, unless an agent changes the same file: then both are committed
     #[arg(long)]
     allow_dirty: bool,
+    /// Work a plan whose tasks stand on requirements that have changed since
+    #[arg(long)]
+    allow_stale: bool,
     /// Work tasks in sequence in a git worktree too, so that you can go on working in
     /// your tree. It takes in what has passed, and no file that you have changed is
     /// touched
@@ -254,6 +257,7 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
         let plan = ops::dry_run(&workspace, agents, commands, how, red)?;
         return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
     }
+    ops::refuse_stale(caller, &workspace, args.allow_stale)?;
     refuse_an_agent_that_asks_for_more(&workspace, &options)?;
     written::refuse_unwritable(args.report.as_deref())?;
     if args.detach {
@@ -319,7 +323,7 @@ fn has_nothing_to_do(workspace: &Workspace) -> Result<bool, OpError> {
 
 /// Says that nothing is left to do, with the summary of the loop that did it.
 fn say_all_is_done(args: &Args, workspace: &Workspace) -> Answered {
-    let (spec, summary) = (&workspace.spec.name, ops::summary(&workspace.store)?);
+    let (spec, summary) = (&workspace.spec.name, ops::summary_with_stale(workspace)?);
     if !args.json {
         let tasks = workspace.store.read_tasks().map_err(OpError::from)?.unwrap_or_default();
         print(format!("{spec}: everything is done, {}", counted(tasks.file().count(), "task")))?;
@@ -343,7 +347,7 @@ fn work(
     if args.stay && runner::waits_for_a_person(&outcome) {
         runner::tell_stay(workspace, &outcome).map_err(OpError::from)?;
     }
-    outlet.summary(&workspace.spec.name, ops::summary(&workspace.store)?);
+    outlet.summary(&workspace.spec.name, ops::summary_with_stale(workspace)?);
     Ok(outcome)
 }
 

@@ -326,6 +326,9 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
         let text = format!("{}: checked by the plan's check alone", listed(&summary.by_suite));
         rows.push(("suite", text, Tone::Wary));
     }
+    if !summary.stale.is_empty() {
+        rows.push(("stale", summary.stale.join("; "), Tone::Wary));
+    }
     if !summary.green_before.is_empty() {
         let text = match summary.green_before.as_slice() {
             [one] => format!("{one}: its tick proves nothing, its check was green before the work"),

@@ -64,6 +64,9 @@ mod red;
 /// What an executor asks of the plan.
 mod modify;
 
+/// A plan that stands on what has changed.
+mod stale;
+
 /// The checks of a whole plan, and checks that cannot be run.
 mod plan_checks;
 

@@ -77,7 +77,8 @@ fn a_dry_run_shows_order_groups_and_checks_and_changes_nothing() {
     let task = |id: &str, title: &str, check: &str| {
         let commands =
             json!([{"command": check, "shell": "sh", "prints": null, "or": false, "suite": false}]);
-        json!([{"id": id, "title": title, "hasVerify": true, "check": check, "commands": commands}])
+        json!([{"id": id, "title": title, "hasVerify": true, "check": check,
+            "commands": commands, "firstRun": null}])
     };
     let expected = json!({"spec": "test-spec", "agents": ["claude"], "jobs": 3, "isolate": false, "commands": {}, "units": [
         {"unit": "task", "tasks": task("1.2", "Write a", "test -f a.txt")},
