@@ -54,8 +54,9 @@ pub enum OpError {
     NotFound(String),
     /// The plan stands on what has changed.
     #[error(
-        "the plan is stale: {}. Look at each; `specum accept 1.2` or `specum accept C-1` takes it \
-         as it is, `specum trace --rebuild` takes all of them, and --allow-stale goes on without",
+        "the plan is stale: {}. Look at each: `specum retry 1.2` has a task done again, `specum \
+         accept 1.2` takes it as it is, `specum trace --rebuild` takes all of them, and \
+         --allow-stale goes on without",
         .0.join("; ")
     )]
     Stale(Vec<String>),

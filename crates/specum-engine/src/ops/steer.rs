@@ -10,7 +10,7 @@ use specum_core::state::{PauseAfter, State};
 use specum_core::tasks::{Task, TaskFile};
 
 use super::caller::holder;
-use super::{Caller, NewState, OpError};
+use super::{Caller, NewState, OpError, stale};
 use crate::attempt::{AttemptError, Workspace};
 use crate::store::{Locked, View};
 
@@ -223,12 +223,19 @@ pub fn unskip(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result
 pub fn retry(caller: &Caller<'_>, named: Option<&str>, address: &str) -> Result<Retry, OpError> {
     let source = caller.require_person("retry")?;
     let workspace = caller.workspace(named)?;
-    if !workspace.store.has_state() {
-        return reopen(&workspace, address);
-    }
-    let said = Said::to(&workspace, source)?;
+    let retry = match workspace.store.has_state() {
+        true => retry_in_loop(&workspace, source, address)?,
+        false => reopen(&workspace, address)?,
+    };
+    // What it is done by from now on is what stands there now.
+    stale::accept(caller, &workspace.spec, &retry.task)?;
+    Ok(retry)
+}
+
+fn retry_in_loop(workspace: &Workspace, source: Source, address: &str) -> Result<Retry, OpError> {
+    let said = Said::to(workspace, source)?;
     let task = task_of(&said.file(), address)?;
-    let ended = is_in_a_run(&workspace, &task)?;
+    let ended = is_in_a_run(workspace, &task)?;
     said.write(Entry::Retried { task: task.key() }, Event::Retry { index: task.index })?;
     Ok(Retry {
         task: task.name(),

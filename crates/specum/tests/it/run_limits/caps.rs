@@ -199,7 +199,7 @@ fn time_is_a_cap_too_and_ends_a_running_agent() {
 fn time_runs_on_while_a_limit_is_waited_for() {
     let stage = Stage::new(two());
     stage.agent("claude", claude::fails("rate_limit", 429, "try again in 90 days"));
-    let told = stage.hasty(&["--max-time", "10m"]);
+    let told = stage.hasty(&["--max-time", "10m", "--no-red"]);
     let why = told.ends(6, "capped");
     assert!(why.contains("(--max-time)"), "{why}");
     assert_eq!((told.all("waiting").len(), stage.calls("claude")), (1, 1));

@@ -54,7 +54,7 @@ fn of_a_hundred_megabytes_the_end_is_kept() {
 fn a_check_may_need_a_shell() {
     let world = verified_by("printf 'a\\nb\\n' | grep -c . | grep -qx 2 && [ \"$(echo x)\" = x ]");
     let said = world.finish("1.1", "TASK_COMPLETE");
-    let passed = "1.1 passed: by a check that passed before the work";
+    let passed = "1.1 passed: verified by a check that was green before the work";
     assert!(said.exits(0).stdout.starts_with(passed), "{}", said.stdout);
 }
 

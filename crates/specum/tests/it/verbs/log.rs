@@ -89,10 +89,10 @@ fn log_of_a_task_tells_each_attempt_and_what_the_last_agent_printed() {
         "{shown}"
     );
     assert!(shown.contains("\n    │ looking for a\n"), "{shown}");
-    assert!(shown.contains("\n  attempt 2  passed  "), "{shown}");
+    assert!(shown.contains("\n  attempt 2  passed, red→green  "), "{shown}");
     let log = format!(
         "\nlog of attempt 2 (claude): {}\nthe secondharmless\nwithout an end\n\noutput of the \
-         check of attempt 2:\n    │ looking for a\n  attempt 2  passed  ",
+         check of attempt 2:\n    │ looking for a\n  attempt 2  passed, red→green  ",
         path.display()
     );
     assert!(shown.contains(&log), "{shown}");
@@ -257,7 +257,7 @@ fn log_as_json_is_the_records_and_then_the_summary() {
     let one = lines(&["log", "1.1", "--json"]);
     let events: Vec<&str> =
         one[..one.len() - 1].iter().map(|line| line["event"].as_str().unwrap()).collect();
-    assert_eq!(events, ["opened", "failed", "opened", "passed", "committed"]);
+    assert_eq!(events, ["opened", "red", "failed", "opened", "passed", "committed"]);
     assert!(one[..one.len() - 1].iter().all(|line| line["task"]["id"] == "1.1"));
     assert_eq!(one.last().unwrap()["tasks"].as_array().unwrap().len(), 1);
 }
