@@ -383,7 +383,7 @@ fn edits(
     proposed: &[Proposed],
 ) -> Vec<TaskEdit> {
     let is_added = |other: &&Task| other.id.as_deref().is_some_and(|one| is_below(one, id));
-    let mut after: TaskKey = file.tasks.iter().filter(is_added).next_back().unwrap_or(task).key();
+    let mut after: TaskKey = file.tasks.iter().rfind(is_added).unwrap_or(task).key();
     let is_taken = |id: &str| file.tasks.iter().any(|other| other.id.as_deref() == Some(id));
     let free = (1..).map(|n| format!("{id}.{n}")).filter(|id| !is_taken(id));
     let waits = if kind == Kind::FollowUp { String::new() } else { format!("[BEFORE {id}] ") };

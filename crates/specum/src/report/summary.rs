@@ -326,6 +326,11 @@ fn totals(summary: &Summary, layout: Layout) -> Vec<String> {
         let text = format!("{}: checked by the plan's check alone", listed(&summary.by_suite));
         rows.push(("suite", text, Tone::Wary));
     }
+    if summary.added > 0 {
+        let (tasks, were) = if summary.added == 1 { ("task", "was") } else { ("tasks", "were") };
+        let text = format!("{} {tasks} {were} added because executors asked", summary.added);
+        rows.push(("added", text, Tone::Wary));
+    }
     if !summary.stale.is_empty() {
         rows.push(("stale", summary.stale.join("; "), Tone::Wary));
     }

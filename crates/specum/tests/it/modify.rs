@@ -83,6 +83,7 @@ fn a_task_that_is_split_comes_last_and_is_ticked_by_its_own_check() {
     assert_eq!(modified[0]["kind"], "split");
     assert!(events(&world, "failed").is_empty(), "it has not failed");
     assert!(told.contains("1.1 has asked for another task: 1.1.1"), "{told}");
+    assert!(told.contains("2 tasks were added because executors asked"), "{told}");
     let state = world.specum(&["status", "--json"]).json();
     assert_eq!(state["done"], 4, "{state}");
     nothing_is_left(&world);

@@ -83,7 +83,7 @@ fn a_dry_run_shows_order_groups_and_checks_and_changes_nothing() {
     let expected = json!({"spec": "test-spec", "agents": ["claude"], "jobs": 3, "isolate": false, "commands": {}, "units": [
         {"unit": "task", "tasks": task("1.2", "Write a", "test -f a.txt")},
         {"unit": "verify", "tasks": task("1.4", "All of it", "make test")},
-    ]});
+    ], "leftOut": []});
     assert_eq!(call.exits(0).json(), expected);
     assert_eq!(stage.world.snapshot(), before);
     assert!(!stage.world.home().join(".local").exists());

@@ -23,7 +23,13 @@ fn fails(verify: &str, why: &str) {
 #[track_caller]
 fn passes(verify: &str, proof: &str) {
     let said = verified_by(verify).finish("1.1", "TASK_COMPLETE");
-    assert!(said.exits(0).stdout.starts_with(&format!("1.1 passed: {proof},")), "{}", said.stdout);
+    let said = said.exits(0).stdout.clone();
+    // Where the check only reads it was run before, and passed then too.
+    let proofs = [proof, &format!("{proof} by a check that was green before the work")];
+    assert!(
+        proofs.iter().any(|proof| said.starts_with(&format!("1.1 passed: {proof},"))),
+        "{said}"
+    );
 }
 
 #[test]
