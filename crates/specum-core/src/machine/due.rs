@@ -130,7 +130,8 @@ fn nothing_due(state: &State, file: &TaskFile<'_>, scope: &Scope, plan_record: &
     }
     let waits = |task: &Task| state.result_of(task).is_some_and(|result| result.waits);
     let is_asked_for = |task: &Task| {
-        scope.holds(task) || task.goes_before().is_some_and(|id| scope.only.iter().any(|only| only == id))
+        scope.holds(task)
+            || task.goes_before().is_some_and(|id| scope.only.iter().any(|only| only == id))
     };
     let waiting: Vec<&Task> =
         file.open().filter(|task| is_asked_for(task) && waits(task)).collect();
