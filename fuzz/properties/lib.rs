@@ -5,6 +5,7 @@
 //! every file in `fuzz/corpus`, so that a case once found stays found.
 
 pub mod hook_input;
+pub mod import;
 pub mod journal;
 pub mod read_only;
 pub mod request;

@@ -1,6 +1,9 @@
 //! The documents of a spec: reading never fails, places are places, and what was recorded
 //! of a spec is not stale.
 
+use std::collections::BTreeSet;
+
+use specum_core::spec::epic::{self, Epic, Progress};
 use specum_core::spec::gate::{self, Facts, Level, Policy, Rule, Spec};
 use specum_core::spec::outline::Outline;
 use specum_core::spec::trace::{Graph, TraceFile, matrix};
@@ -13,6 +16,7 @@ pub fn hold(text: &[u8]) {
     let texts = Doc::ALL.into_iter().fold(Texts::default(), |texts, doc| texts.with(doc, text));
     let spec = Spec::of(Texts { goal: Some(&goal), ..texts });
     findings_name_lines(&spec, text);
+    an_epic_comes_to_an_end(text);
     nothing_recorded_is_stale(&spec);
     for row in matrix(&spec) {
         let tasks = spec.tasks().map_or(0, |file| file.tasks.len());
@@ -54,6 +58,29 @@ fn findings_name_lines(spec: &Spec<'_>, text: &[u8]) {
                 assert!(policy.levels.get(&finding.rule) != Some(&Level::Off));
             }
         }
+    }
+}
+
+fn an_epic_comes_to_an_end(text: &[u8]) {
+    let lines = text.split(|byte| *byte == b'\n').count();
+    let epic = Epic::scan(text);
+    let found = epic::judge(&epic, &|_| false);
+    assert!(found.iter().all(|finding| (1..=lines).contains(&finding.line)));
+    for part in &epic.specs {
+        for contract in &part.exposes {
+            assert!(epic.goal_of(part).contains(&contract.name), "a contract is told");
+        }
+    }
+    // Without a finding, one spec after the other can be worked.
+    if found.is_empty() {
+        let mut done = BTreeSet::new();
+        while let Some(next) = epic.next(
+            &|name| if done.contains(name) { Progress::Completed } else { Progress::Pending },
+            &BTreeSet::new(),
+        ) {
+            done.insert(next.name.clone());
+        }
+        assert_eq!(done.len(), epic.specs.len(), "every spec has its turn");
     }
 }
 

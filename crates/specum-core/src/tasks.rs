@@ -129,7 +129,7 @@ pub(crate) struct Heading {
     /// Byte offset of the character between the brackets.
     mark: usize,
     /// The heading above it, which is done when this one is.
-    above: Option<usize>,
+    pub(crate) above: Option<usize>,
 }
 
 /// A box inside a task.

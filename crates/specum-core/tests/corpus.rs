@@ -95,6 +95,11 @@ fn requests_of_executors() {
 }
 
 #[test]
+fn plans_of_other_tools() {
+    replay("import", properties::import::hold);
+}
+
+#[test]
 fn commands_that_read_only() {
     replay("read_only", properties::read_only::hold);
 }

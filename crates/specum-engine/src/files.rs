@@ -36,6 +36,11 @@ impl FileError {
     pub fn new(action: &'static str, path: &Path, error: io::Error) -> Self {
         FileError { action, path: path.to_owned(), error }
     }
+
+    /// What kind of failure it was.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.error.kind()
+    }
 }
 
 /// The content of a regular file; an error if it is longer than `limit`.

@@ -60,8 +60,10 @@ const WITH_HOOKS: Bounds = Bounds { terminal: Terminal::None, ..BOUNDS };
 const NOTES_ARE_MERGED: &str = ".progress.md merge=union";
 
 /// specum's own files, which never enter a commit nor `git status`.
-const OWN_FILES: [&str; 14] = [
+const OWN_FILES: [&str; 16] = [
     ".current-spec",
+    ".current-epic",
+    ".epic-state.json",
     ".ralph-state.json",
     ".ralph-hook.json",
     ".ralph-hook.lock",

@@ -16,8 +16,10 @@ mod detach;
 mod diff;
 mod doctor;
 mod documents;
+mod epic;
 mod error;
 mod finish;
+mod import;
 mod index;
 mod list;
 mod log;
@@ -51,10 +53,15 @@ pub use self::diff::{Changes, Diff, FileChange, diff};
 pub use self::doctor::{Doctor, Finding, Grade, Repair, doctor};
 pub use self::documents::RedScope;
 pub(crate) use self::documents::plan_time_runs;
+pub use self::epic::{
+    ApproveEpic, EpicFinding, EpicNext, EpicSpec, EpicView, SpecStatus, approve_epic, epic,
+    epic_next, open_specs,
+};
 pub use self::error::{ErrorKind, OpError};
 pub use self::finish::{
     Finish, RecordedResult, Verdict, fail, finish, finish_by_hand, planned_document,
 };
+pub use self::import::{Import, import};
 pub use self::index::{Index, IndexCommand, index};
 pub use self::list::{SpecList, SpecRow, Switch, activate, list, switch, task_names};
 pub use self::log::{AgentLog, Log, log, summary};

@@ -221,6 +221,14 @@ impl Project {
         self.specs_dirs[0].join(CURRENT_SPEC_FILE)
     }
 
+    /// Where new specs are put: the first specs directory, if it is not another tool's.
+    pub fn home_of_specs(&self) -> PathBuf {
+        let is_other =
+            |dir: &&PathBuf| OTHER_SPECS_DIRS.iter().any(|specs| **dir == self.root.join(specs));
+        let own = self.specs_dirs.first().filter(|first| !is_other(first));
+        own.cloned().unwrap_or_else(|| self.root.join(DEFAULT_SPECS_DIR))
+    }
+
     /// All specs, in the order of the specs directories and of their names.
     /// Folders that begin with `.` or `_` are none.
     pub fn specs(&self) -> Result<Vec<Spec>, FileError> {

@@ -7,6 +7,8 @@
 //! start ends in the state before it or the state after it.
 
 mod backup;
+mod epic;
+mod folder;
 mod marker;
 mod records;
 mod segments;
@@ -31,6 +33,8 @@ use specum_core::tasks::{TaskFile, TaskText};
 use thiserror::Error;
 
 use self::backup::Backup;
+pub use self::epic::{EpicFolder, current_epic, make_epic_active};
+pub use self::folder::create;
 pub use self::marker::{make_active, move_to_trash};
 use self::records::Records;
 pub use self::transaction::Locked;

@@ -15,10 +15,12 @@ mod completions;
 mod demo;
 mod diff;
 mod doctor;
+mod epic;
 mod fail;
 mod finish;
 mod help;
 mod implement;
+mod import;
 mod index;
 mod list;
 mod log;
@@ -106,6 +108,8 @@ enum Verb {
     Check(check::Args),
     Trace(trace::Args),
     Index(index::Args),
+    Import(import::Args),
+    Epic(epic::Args),
     New(new::Args),
     Plan(Box<plan::Args>),
     Run(Box<run::Args>),
@@ -319,6 +323,8 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Check(args) => check::run(args, caller),
         Verb::Trace(args) => trace::run(args, caller),
         Verb::Index(args) => index::run(args, caller),
+        Verb::Import(args) => import::run(args, caller),
+        Verb::Epic(args) => epic::run(args, caller),
         Verb::New(args) => new::run(args, caller),
         Verb::Plan(args) => plan::run(args, caller),
         Verb::Run(args) => run::run(args, run::GivenFlags::of(matches), caller),

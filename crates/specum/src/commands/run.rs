@@ -1,4 +1,5 @@
 mod detach;
+mod many;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,6 +47,17 @@ const PATIENCE: Patience = Patience { task: 60 * 60_000, idle: 10 * 60_000 };
 pub(super) struct Args {
     /// Name or path; the active spec if left out
     spec: Option<String>,
+    /// Work every spec with open tasks, one after the other; ends at the first that is
+    /// not completed, unless --keep-going is given
+    #[arg(long, conflicts_with_all = ["spec", "epic", "only", "report", "detach", "stay"])]
+    all: bool,
+    /// Work the specs of an epic, each once those that it needs are complete; the active
+    /// epic if no name is given
+    #[arg(
+        long, value_name = "EPIC", num_args = 0..=1,
+        conflicts_with_all = ["spec", "only", "report", "detach", "stay"]
+    )]
+    epic: Option<Option<String>>,
     /// Who works: claude, codex, gemini, opencode, command, script. Several,
     /// with commas: the next one goes on when one is out of quota or not signed
     /// in [default: the first of the four that is installed]
@@ -221,7 +233,16 @@ pub(super) fn run(args: &Args, typed: GivenFlags, caller: &Caller<'_>) -> Answer
     if args.detached {
         process::leave_session();
     }
-    let (project, spec) = caller.named(args.spec.as_deref())?;
+    match &args.epic {
+        Some(named) => many::epic(args, named.as_deref(), typed, caller),
+        None if args.all => many::all(args, typed, caller),
+        None => work_one(args, typed, caller, args.spec.as_deref()),
+    }
+}
+
+/// Works one spec: the one that is named, or the active one.
+fn work_one(args: &Args, typed: GivenFlags, caller: &Caller<'_>, named: Option<&str>) -> Answered {
+    let (project, spec) = caller.named(named)?;
     let settings = &project.settings.run;
     let mut workspace = Workspace::new(&project, spec).map_err(OpError::from)?;
     workspace.typed_suite = typed_suite(&args.verify)?;

@@ -15,7 +15,8 @@ use specum_engine::ops;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The command; `dry-run` for `specum run --dry-run`, `plugin-path` for `specum
-    /// plugin path`, `picture` for the part of `status` that views show
+    /// plugin path`, `picture` for the part of `status` that views show, `approve-epic`
+    /// for `specum approve --epic`
     #[arg(value_parser = PossibleValuesParser::new(ANSWERS.map(|(name, _)| name)))]
     command: String,
 }
@@ -24,7 +25,7 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 33] = [
+const ANSWERS: [(&str, MakeSchema); 36] = [
     ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
@@ -35,6 +36,9 @@ const ANSWERS: [(&str, MakeSchema); 33] = [
     ("check", of::<ops::Check>),
     ("trace", of::<ops::Trace>),
     ("index", of::<ops::Index>),
+    ("import", of::<ops::Import>),
+    ("epic", of::<ops::EpicView>),
+    ("approve-epic", of::<ops::ApproveEpic>),
     ("run", line),
     ("dry-run", of::<ops::DryRun>),
     ("implement", of::<ops::Implement>),

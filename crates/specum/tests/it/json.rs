@@ -271,6 +271,20 @@ fn what_a_persons_verbs_print_fits_their_schemas() {
 }
 
 #[test]
+fn what_import_and_epics_print_fits_their_schemas() {
+    let world = World::empty();
+    world.write(".kiro/specs/app/tasks.md", "- [ ] 1. a\n  - [ ] 1.1 b\n");
+    answered(&world, "import", &["import", ".kiro/specs/app"], "", 0);
+    let spec = |name: &str| format!("### {name}\n**Goal**: a\n**Acceptance Criteria**: b\n");
+    let epic = format!("# Epic: Two\n## Specs\n{}{}", spec("one"), spec("two"));
+    world.write("specs/_epics/two/epic.md", epic);
+    answered(&world, "epic", &["epic"], "", 0);
+    answered_to_person(&world, "approve-epic", &["approve", "--epic", "two"]);
+    world.write("specs/_epics/two/epic.md", "# Epic: Two\n");
+    answered(&world, "epic", &["epic", "two"], "", 1);
+}
+
+#[test]
 fn what_the_plugin_verbs_and_a_run_print_fits_their_schemas() {
     let world = World::planned("- [ ] 1.1 a\n");
     answered(&world, "plugin-path", &["plugin", "path"], "", 0);

@@ -55,6 +55,12 @@ mod first_minute;
 /// Plans of other tools.
 mod other_tools;
 
+/// Plans of other tools become specs.
+mod import;
+
+/// Goals of several specs.
+mod epic;
+
 /// The documents around a plan.
 mod documents;
 
