@@ -9,6 +9,7 @@
 //! the test that keeps this from rotting.
 
 mod build;
+mod gate;
 mod growth;
 mod hosts;
 mod look;
@@ -80,6 +81,8 @@ pub enum Group {
     Session,
     /// Sessions of the real Codex and Gemini CLI
     Hosts,
+    /// The gate of a spec's documents, and the map of a project
+    Gate,
     /// The report of a long loop
     Report,
     /// The binary's size and a cold build
@@ -96,6 +99,7 @@ impl Group {
             Group::Look => look::measure(bench).into(),
             Group::Session => session::measure(bench),
             Group::Hosts => hosts::measure(bench),
+            Group::Gate => gate::measure(bench).into(),
             Group::Report => report::measure(bench).into(),
             Group::Build => build::measure(bench).into(),
         }

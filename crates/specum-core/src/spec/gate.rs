@@ -7,6 +7,8 @@
 
 mod common;
 mod design;
+#[cfg(test)]
+mod mutants;
 mod requirements;
 mod tasks;
 #[cfg(test)]
@@ -21,7 +23,11 @@ use super::id::Id;
 use super::outline::Outline;
 use super::red::FirstRun;
 use super::requirements::Requirements;
+#[cfg(test)]
+use super::samples;
 use super::{Doc, Texts};
+#[cfg(test)]
+use crate::authoring::Profile;
 use crate::check::Severity;
 use crate::tasks::{Command, Lookup, Program, TaskFile};
 

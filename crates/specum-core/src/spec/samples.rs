@@ -125,3 +125,29 @@ pub(crate) const TASKS: &str = "\
   - **Done when**: every test passes
   - **Verify**: `cargo test`
 ";
+
+/// The plan of a small spec, which states its requirements itself.
+pub(crate) const SMALL: &str = "\
+# Tasks: rename-colour
+## Goal
+Scripts can say `--color`; `--colour` works as before.
+## Requirements
+- FR-1: `--color` sets the colour
+- FR-2: `--colour` still works
+## Out of Scope
+- other options
+## Assumptions
+- A-1: of both the last one counts
+## Phase 1: Change
+- [ ] 1.1 Add the option
+  - **Do**:
+    1. read `--color` where `--colour` is read
+  - **Files**: src/main.rs
+  - **Done when**: both options set the colour
+  - **Verify**: `cargo test color`
+  - **Commit**: `feat(cli): add --color`
+  - _Requirements: FR-1, FR-2_
+- [ ] V1 [VERIFY] The project holds
+  - **Done when**: every test passes
+  - **Verify**: `cargo test`
+";

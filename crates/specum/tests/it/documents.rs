@@ -5,6 +5,7 @@ use serde_json::json;
 use specum_core::check::Severity;
 use specum_core::spec::gate::Rule;
 
+use crate::corpus;
 use crate::docs::document;
 use crate::world::World;
 
@@ -283,4 +284,41 @@ fn the_page_about_gates_lists_every_rule() {
     });
     let rows: String = rows.collect();
     assert!(page.contains(&rows), "the table is to be:\n{rows}");
+}
+
+#[test]
+fn checks_that_prove_nothing_and_forgotten_requirements_are_found_with_line_and_way_out() {
+    let world = corpus::world();
+    let check = world.specum(&["check", "tool", "--strict", "--red", "--json"]).exits(1).json();
+    let found: Vec<_> = check["findings"].as_array().unwrap().iter().collect();
+    let plan = world.read("specs/tool/tasks.md");
+    let lines: Vec<&str> = plan.lines().collect();
+    for (at, (command, rule)) in corpus::CHECKS.iter().enumerate() {
+        let task = format!("- [ ] 1.{} ", at + 1);
+        let of_task = found.iter().filter(|one| {
+            let line = usize::try_from(one["line"].as_u64().unwrap()).unwrap();
+            one["file"].as_str().unwrap().ends_with("tasks.md")
+                && lines[line - 1].starts_with(&task)
+        });
+        let of_check = of_task
+            .filter(|one| one["rule"].as_str().is_some_and(|rule| rule.starts_with("verify-")));
+        let rules: Vec<&str> = of_check
+            .inspect(|one| assert!(!one["fix"].as_str().unwrap().is_empty(), "{one}"))
+            .map(|one| one["rule"].as_str().unwrap())
+            .collect();
+        match rule {
+            Some(rule) => assert!(rules.contains(rule), "{command}: {rules:?}"),
+            None => assert_eq!(rules, [""; 0], "{command}"),
+        }
+    }
+    let uncovered: Vec<&str> = found
+        .iter()
+        .filter(|one| one["rule"] == "requirement-uncovered")
+        .inspect(|one| assert!(one["fix"].as_str().unwrap().contains("_Requirements")))
+        .map(|one| one["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        uncovered,
+        ["FR-7", "FR-8", "FR-9"].map(|id| format!("no task names {id} (It prints {})", &id[3..]))
+    );
 }

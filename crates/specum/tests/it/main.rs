@@ -1,7 +1,7 @@
 //! Tests on the real binary, in one program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
-use harness::{built, host, model, other_model, terminal, world};
+use harness::{built, corpus, host, model, other_model, terminal, world};
 
 /// The harness proves itself.
 mod host_smoke;

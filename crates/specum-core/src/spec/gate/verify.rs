@@ -65,7 +65,7 @@ fn cannot_fail(command: &Command) -> Option<String> {
     if command.expect.is_some() {
         return None;
     }
-    command.never_fails().or_else(|| {
+    command.never_fails().or_else(|| loop_of_words(command)).or_else(|| {
         let calls = command.calls()?;
         let last = calls.last().filter(|words| words.first().is_some_and(|word| word == "jq"))?;
         let options: Vec<&String> = last[1..].iter().filter(|word| word.starts_with('-')).collect();
@@ -77,6 +77,18 @@ fn cannot_fail(command: &Command) -> Option<String> {
         let asks = !matches!(filter.as_str(), "." | "empty" | "type");
         (asks && !options.iter().any(decides)).then(|| last.join(" "))
     })
+}
+
+/// A loop that only says something, and so succeeds whatever it finds.
+fn loop_of_words(command: &Command) -> Option<String> {
+    let text = crate::line::readable(&command.text);
+    let text = text.trim();
+    let is_loop = ["for ", "while ", "until "].iter().any(|word| text.starts_with(word));
+    let (_, body) = text.strip_suffix("done")?.split_once("do")?;
+    let mut said = body.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
+    let says = |part: &str| part.starts_with("echo ") || part.starts_with("printf ");
+    let only_words = body.starts_with(char::is_whitespace) && said.all(says);
+    (is_loop && only_words && !body.contains("&&")).then(|| crate::line::head(text, 60).to_owned())
 }
 
 /// A command is read by the shell, and what it names is there.

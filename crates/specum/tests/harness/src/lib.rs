@@ -1,10 +1,11 @@
 //! What the tests and the figures of specum stand on: a hermetic project and calls
 //! of the real binary in it ([`world`]), the real agent hosts ([`host`]), scripted
-//! models for them ([`model`], [`other_model`]), a real browser ([`browser`]), runs with agents that are shell scripts
+//! models for them ([`model`], [`other_model`]), a real browser ([`browser`]), a spec with faulty checks ([`corpus`]), runs with agents that are shell scripts
 //! ([`run`]), and a person's terminal ([`terminal`]). A helper that two suites need is here, once.
 #![allow(missing_docs, reason = "a tool of this repository; names and comments say enough")]
 
 pub mod browser;
+pub mod corpus;
 pub mod host;
 pub mod model;
 pub mod other_model;
