@@ -81,33 +81,6 @@ impl fmt::Display for Doc {
     }
 }
 
-/// The longest name of a spec.
-const LONGEST_NAME: usize = 80;
-
-/// Whether a text can be the name of a new spec: small letters and digits, with single
-/// hyphens in between.
-pub fn is_name(name: &str) -> bool {
-    let is_part = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-    };
-    name.len() <= LONGEST_NAME && name.split('-').all(is_part)
-}
-
-/// The name that a spec can have which somebody would call like this.
-pub fn name_of(words: &str) -> String {
-    let mut name = String::new();
-    for c in words.chars().flat_map(char::to_lowercase) {
-        if c.is_ascii_alphanumeric() {
-            name.push(c);
-        } else if !name.is_empty() && !name.ends_with('-') {
-            name.push('-');
-        }
-    }
-    name.truncate(LONGEST_NAME);
-    let name = name.trim_end_matches('-');
-    if name.is_empty() { "spec".to_owned() } else { name.to_owned() }
-}
-
 /// The texts of a spec, as far as they are there.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Texts<'a> {
@@ -145,24 +118,5 @@ impl<'a> Texts<'a> {
         };
         *place = Some(text);
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_made_of_small_letters_digits_and_single_hyphens() {
-        for name in ["a", "add-sign-in", "001-name", "2fa"] {
-            assert!(is_name(name), "{name}");
-        }
-        let long = "a".repeat(81);
-        for name in ["", "-a", "a-", "a--b", "A", "a_b", "a/b", "..", "é", &long] {
-            assert!(!is_name(name), "{name}");
-            assert!(is_name(&name_of(name)), "{name}: {}", name_of(name));
-        }
-        assert_eq!(name_of("Add sign-in (by e-mail)!"), "add-sign-in-by-e-mail");
-        assert_eq!(name_of("日本"), "spec");
     }
 }

@@ -13,7 +13,7 @@ use specum_core::spec::trace::{Graph, TraceFile};
 use specum_core::spec::{Doc, Texts};
 use specum_core::tasks::Program;
 
-use super::row::{Row, grouped};
+use super::row::{Row, grouped, size};
 use super::sample::{Ratio, Sample, Subject, in_turn, timed};
 use super::{Bench, tell};
 use harness::corpus;
@@ -26,7 +26,7 @@ mod mutants;
 mod samples;
 
 pub(super) fn measure(bench: &Bench) -> Vec<Row> {
-    vec![check(bench), index(bench), caught(), let_through(bench), reopened(bench)]
+    vec![check(bench), index(bench), prompts(), caught(), let_through(bench), reopened(bench)]
 }
 
 /// `specum check` of all documents of a spec, no command run, beside reading them.
@@ -72,6 +72,26 @@ fn index(bench: &Bench) -> Row {
     let name = format!("`specum index`, {} files", grouped(files));
     let row = Row::timed(name, &samples[0], "`git ls-files`", &samples[1]);
     row.goal("≤ 2 s".into(), samples[0].median() <= 2.0)
+}
+
+/// What every author of a standard spec reads beside the request and the facts.
+fn prompts() -> Row {
+    macro_rules! prompt {
+        ($name:literal) => {
+            include_str!(concat!("../../../crates/specum-core/prompts/author-", $name, ".md")).len()
+        };
+    }
+    let frame = prompt!("frame");
+    let texts = prompt!("requirements") + prompt!("design") + prompt!("tasks");
+    let all = (3 * frame + texts + prompt!("task-form")) as f64;
+    let theirs = 54.0 * 1024.0;
+    let row = Row::new(
+        "fixed prompts from a goal to tasks.md",
+        size(all),
+        "spec-kit's specify, plan and tasks, counted once: 54 KB".to_owned(),
+        Ratio::of(all, theirs),
+    );
+    row.goal("≤ 9 KB".into(), all <= 9.0 * 1024.0)
 }
 
 /// Changes of clean specs, one for each rule and size at least, that the gate names.

@@ -28,6 +28,17 @@ pub fn spec_name(request: &str) -> String {
     if name.is_empty() { "plan".to_owned() } else { name }
 }
 
+/// The same for something that has a name already, such as a folder: every word of it
+/// counts.
+pub fn name_of(called: &str) -> String {
+    let lower = called.to_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let name = words.join("-");
+    let name = crate::line::head(&name, LONGEST).trim_end_matches('-');
+    if name.is_empty() { "plan".to_owned() } else { name.to_owned() }
+}
+
 /// Whether a word can be the name of a new spec.
 pub fn is_name(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -35,6 +46,7 @@ pub fn is_name(word: &str) -> bool {
         && word.chars().all(is_part)
         && word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && !word.ends_with('-')
+        && !word.contains("--")
 }
 
 #[cfg(test)]
@@ -60,6 +72,10 @@ mod tests {
         for name in ["add-sign-in", "x", "v2"] {
             assert!(is_name(name), "{name}");
         }
+        for other in ["a--b", "A_b.c", "日本", &"x".repeat(60)] {
+            assert!(!is_name(other) && is_name(&name_of(other)), "{other}");
+        }
+        assert_eq!(name_of("Sign in by the link"), "sign-in-by-the-link");
         for other in ["", "Add", "a b", "../x", "-x", "x-", "_epics", ".index"] {
             assert!(!is_name(other), "{other}");
         }

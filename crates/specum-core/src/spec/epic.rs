@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use crate::authoring::name::{is_name, name_of};
 use crate::check::Severity;
 use crate::digest::Digest;
-use crate::spec::is_name;
 
 pub use self::read::current;
 
@@ -151,7 +151,7 @@ pub fn judge(epic: &Epic, is_taken: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     for part in &epic.specs {
         let (name, line) = (part.name.as_str(), part.line);
         if !is_name(name) {
-            let fix = format!("call it {}", crate::spec::name_of(name));
+            let fix = format!("call it {}", name_of(name));
             add(Rule::SpecName, line, format!("\"{name}\" is no name for a spec"), &fix);
         } else if !names.insert(name) {
             add(Rule::SpecTwice, line, format!("{name} is named twice"), "give one another name");

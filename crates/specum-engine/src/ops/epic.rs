@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use specum_core::authoring::name::is_name;
 use specum_core::spec::epic::{self, Part, Progress};
-use specum_core::spec::is_name;
 
 use super::check::Severity;
 use super::{Caller, OpError};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use specum_core::authoring::name::{is_name, name_of};
 use specum_core::line;
 use specum_core::spec::import::{self, Source};
-use specum_core::spec::{is_name, name_of};
 
 use super::{Caller, OpError};
 use crate::documents::GOAL_FILE;

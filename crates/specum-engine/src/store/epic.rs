@@ -4,8 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use specum_core::authoring::name::is_name;
 use specum_core::spec::epic;
-use specum_core::spec::is_name;
 
 use crate::files::FileError;
 use crate::ports::World;

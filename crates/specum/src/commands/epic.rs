@@ -74,6 +74,6 @@ fn next(view: &EpicView) -> String {
         None if view.completed == view.specs.len() => "everything is done".to_owned(),
         None => "no spec can be worked: each needs one that is not complete".to_owned(),
         Some(next) if planned(next) => format!("next: {next}, with `specum run --epic {name}`"),
-        Some(next) => format!("next: {next}, which has no tasks.md yet"),
+        Some(next) => format!("next: {next}, which `specum plan {next}` plans"),
     }
 }

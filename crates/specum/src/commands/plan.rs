@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
+use clap::FromArgMatches;
 use specum_core::authoring::Profile;
 use specum_core::event::Outcome;
 use specum_engine::attempt::{Change, Workspace};
@@ -125,6 +126,15 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
             _ => return Ok(run::exit(&outcome)),
         }
     }
+}
+
+/// The same with a command line that specum has put together itself.
+pub(super) fn run_line(line: &[String], caller: &Caller<'_>) -> Answered {
+    let line = ["specum".to_owned()].into_iter().chain(line.iter().cloned());
+    let wrong = |error: clap::Error| OpError::Usage(error.render().to_string());
+    let matches = super::definition().try_get_matches_from(line).map_err(wrong)?;
+    let (_, plan) = matches.subcommand().expect("the line names the verb");
+    run(&Args::from_arg_matches(plan).map_err(wrong)?, caller)
 }
 
 /// What is to be planned.

@@ -58,6 +58,10 @@ pub(super) struct Args {
         conflicts_with_all = ["spec", "only", "report", "detach", "stay"]
     )]
     epic: Option<Option<String>>,
+    /// With --epic: have a spec without a plan planned when its turn comes, as `specum
+    /// plan --quick` does
+    #[arg(long, requires = "epic", conflicts_with = "dry_run")]
+    auto: bool,
     /// Who works: claude, codex, gemini, opencode, command, script. Several,
     /// with commas: the next one goes on when one is out of quota or not signed
     /// in [default: the first of the four that is installed]

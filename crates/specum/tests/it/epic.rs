@@ -183,9 +183,63 @@ fn an_epic_stops_at_what_fails_and_keep_going_takes_what_does_not_need_it() {
 fn a_spec_without_a_plan_ends_the_run_and_is_named() {
     let world = approved(&[("store", true)]);
     let run = run(&world, &["--epic"]);
-    let said = "1 of 3 complete; sign-in comes next and has no plan";
+    let said = "1 of 3 complete; sign-in comes next and has no plan: `specum plan sign-in`";
     assert!(run.exits(6).stderr.contains(said), "{}", run.stderr);
     assert!(world.read("specs/store/tasks.md").contains("- [x] 1.1"));
+}
+
+#[test]
+fn with_auto_a_spec_is_planned_when_its_turn_comes() {
+    let world = world();
+    world.person(&["approve", "--epic", "accounts"]);
+    world.write("specum.yaml", "profile: small\n");
+    let plan = "\
+# Tasks: NAME
+## Goal
+It works.
+## Requirements
+- FR-1: a file is there
+## Out of Scope
+- mail
+## Assumptions
+- A-1: nothing else
+## Phase 1: Change
+- [ ] 1.1 Write it
+  - **Do**:
+    1. write it
+  - **Files**: NAME.txt
+  - **Done when**: it is there
+  - **Verify**: `sh -c 'test -e NAME.txt'`
+  - **Commit**: `feat: write NAME`
+  - _Requirements: FR-1_
+";
+    let (template, agent) = (world.home().join("plan.md"), world.home().join("agent.sh"));
+    std::fs::write(&template, plan).unwrap();
+    let script = format!(
+        r#"#!/bin/sh
+brief=$(cat)
+for name in store sign-in audit; do
+  case "$brief" in
+    *"specs/$name/tasks.md alone"*) sed "s/NAME/$name/g" {} > "specs/$name/tasks.md" ;;
+    *"$name.txt"*) echo x > "$name.txt" ;;
+  esac
+done
+echo TASK_COMPLETE
+"#,
+        template.display()
+    );
+    std::fs::write(&agent, script).unwrap();
+    crate::world::executable(&agent);
+    world.commit_all();
+    let command = agent.display().to_string();
+    let run = world.specum(&["run", "--epic", "accounts", "--auto", "--agent-command", &command]);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert_eq!(run.code, Some(0), "{said}");
+    assert!(said.contains("1 of 3 complete, planning sign-in"), "{said}");
+    for name in ["store", "sign-in", "audit"] {
+        let plan = world.read(&format!("specs/{name}/tasks.md"));
+        assert!(plan.contains("- [x] 1.1 Write it"), "{plan}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) fn judge(
             can_run(one, command, &made, facts, findings);
             is_everywhere(one, command, facts, findings);
         }
-        before(one, facts, findings);
+        before(one, &made, facts, findings);
     }
     guards(planned, findings);
 }
@@ -214,7 +214,12 @@ fn goes_on(words: &[String]) -> bool {
 }
 
 /// What the check did before the work.
-fn before(one: &Planned<'_>, facts: &Facts<'_>, findings: &mut Findings<'_>) {
+fn before(
+    one: &Planned<'_>,
+    made: &BTreeSet<&str>,
+    facts: &Facts<'_>,
+    findings: &mut Findings<'_>,
+) {
     let (name, line) = (one.task.name(), one.task.line);
     match facts.first_runs.get(&name) {
         Some(FirstRun::Green) if !is_guard(one) => {
@@ -222,12 +227,20 @@ fn before(one: &Planned<'_>, facts: &Facts<'_>, findings: &mut Findings<'_>) {
             let fix = "check what the task changes; or say `(green before: why)` behind it";
             findings.add(Rule::VerifyGreen, line, message, fix);
         }
-        Some(FirstRun::Broken(why)) => {
+        Some(FirstRun::Broken(why)) if !waits_for_work(one, made, facts) => {
             let message = format!("{name}: the check fails because it cannot be run: {why}");
             findings.add(Rule::VerifyBroken, line, message, "correct the command");
         }
         _ => {}
     }
+}
+
+/// Whether a check cannot be run only because a file is not there that a task makes:
+/// `sh -n src/new.sh`.
+fn waits_for_work(one: &Planned<'_>, made: &BTreeSet<&str>, facts: &Facts<'_>) -> bool {
+    let is_made =
+        |path: &String| made.contains(path.as_str()) && (facts.look)(path) == Look::Missing;
+    one.commands.iter().flat_map(Command::paths).any(|path| is_made(&path))
 }
 
 /// Whether a check may pass before the work: it keeps something as it is.

@@ -35,7 +35,7 @@ pub(super) fn epic(
     typed: GivenFlags,
     caller: &Caller<'_>,
 ) -> Answered {
-    let mut passed_over = BTreeSet::new();
+    let (mut passed_over, mut planned) = (BTreeSet::new(), BTreeSet::new());
     let mut worst = Exit::Done;
     loop {
         let (view, next) = ops::epic_next(caller, named, &passed_over)?;
@@ -51,10 +51,15 @@ pub(super) fn epic(
                 complain(format!("{of}; nothing can be worked of {}", open.join(", ")));
                 return Ok(Exit::Stopped);
             }
+            EpicNext::Plan(name) if args.auto && planned.insert(name.clone()) => {
+                say(args, format!("{of}, planning {name}"))?;
+                let exit = plan(args, caller, &name)?;
+                (name, exit)
+            }
             EpicNext::Plan(name) => {
                 complain(format!(
-                    "{of}; {name} comes next and has no plan: write specs/{name}/tasks.md for what \
-                     specs/{name}/plan.md asks"
+                    "{of}; {name} comes next and has no plan: `specum plan {name}` has one \
+                     written, and `specum run --epic --auto` each when its turn comes"
                 ));
                 (name, Exit::Stopped)
             }
@@ -78,6 +83,22 @@ pub(super) fn epic(
             return Ok(worst);
         }
     }
+}
+
+/// Has one spec planned by the agents that work, without asking anybody.
+fn plan(args: &Args, caller: &Caller<'_>, name: &str) -> Answered {
+    let mut line = vec!["plan".to_owned(), name.to_owned(), "--quick".to_owned()];
+    if !args.agent.is_empty() {
+        line.push(format!("--agent={}", args.agent.join(",")));
+    }
+    let valued = [("--agent-command", &args.agent_command), ("--model", &args.model)];
+    for (option, value) in valued {
+        line.extend(value.iter().map(|value| format!("{option}={value}")));
+    }
+    if args.json {
+        line.push("--json".to_owned());
+    }
+    super::super::plan::run_line(&line, caller)
 }
 
 /// Works one spec. What keeps it from being begun is told, and is its end.
