@@ -358,9 +358,9 @@ impl Ledger {
         self.story(key).is_some_and(|story| story.is_split)
     }
 
-    /// Whether the check of a task was seen to fail when the plan was written.
-    pub fn was_red(&self, key: &TaskKey) -> bool {
-        self.story(key).is_some_and(|story| story.was_red)
+    /// Whether this check of a task was seen to fail when the plan was written.
+    pub fn was_red(&self, key: &TaskKey, check: &str) -> bool {
+        self.story(key).is_some_and(|story| story.planned_red.as_deref() == Some(check))
     }
 
     /// The reference that holds what an attempt at a task had changed, unless the

@@ -32,6 +32,7 @@ use specum_core::verify::Role;
 
 pub use self::approve::{Approved, Change, Question};
 use super::open::attempt_id;
+use super::red::record_planned_red;
 use super::{AttemptError, Workspace};
 use crate::documents::{Documents, ProjectFacts, read_trace};
 use crate::store::Locked;
@@ -403,7 +404,11 @@ impl Workspace {
                 continue;
             }
             let edits = put.into_iter().collect();
-            return self.record_verdict(&planned, opened, &judged, edits);
+            let verdict = self.record_verdict(&planned, opened, &judged, edits)?;
+            if verdict.errors.is_empty() && doc == Doc::Tasks {
+                record_planned_red(&planned.locked, judged.text(), first_runs)?;
+            }
+            return Ok(verdict);
         }
     }
 

@@ -11,13 +11,14 @@ use specum_core::attempt::{Attempt, Ending, Judgement};
 use specum_core::digest::Digest;
 use specum_core::journal::Entry;
 use specum_core::machine::{self, Event};
-use specum_core::spec::red::{self, FirstResult, RedFirst};
+use specum_core::spec::red::{self, FirstResult, FirstRun, RedFirst};
 use specum_core::spec::{links, read_only};
 use specum_core::tasks::{Check, Command, TaskFile, TaskMatch};
 use specum_core::verify::{CheckRun, CheckTime, Proof, Role, Verdict};
 
 use super::judge::run_commands;
 use super::{AttemptError, NextWork, Workspace};
+use crate::store::{Locked, StoreError};
 
 /// How long a check may take before the work, in milliseconds.
 const MOST_TIME: u64 = 120_000;
@@ -131,7 +132,7 @@ impl Workspace {
         };
         let ledger = self.store.ledger()?;
         let first = ledger.first_run(&opened.key, &check);
-        Ok(red::proof(first, is_guard(opened), ledger.was_red(&opened.key)))
+        Ok(red::proof(first, is_guard(opened), ledger.was_red(&opened.key, &check)))
     }
 
     /// The check of an attempt's task alone, with a digest of its words; none if the task
@@ -139,8 +140,7 @@ impl Workspace {
     fn own_check(&self, opened: &Attempt) -> Result<Option<(String, Vec<Command>)>, AttemptError> {
         let Some(check) = self.check_of(opened)? else { return Ok(None) };
         let commands = own_commands(&check, &self.world().lookup(&self.spec.root));
-        let digest = Digest::of(check.text().as_bytes()).hex();
-        Ok((!commands.is_empty()).then_some((digest, commands)))
+        Ok((!commands.is_empty()).then_some((digest_of(&check), commands)))
     }
 
     /// What is uncommitted in the user's tree and was not when the attempt was opened.
@@ -178,6 +178,28 @@ impl Workspace {
         self.record_halt(&locked, &judged)?;
         Ok(())
     }
+}
+
+/// Records which checks of a plan were seen to fail when it was written.
+pub(super) fn record_planned_red(
+    locked: &Locked<'_>,
+    plan: &[u8],
+    first_runs: &BTreeMap<String, FirstRun>,
+) -> Result<(), StoreError> {
+    let file = TaskFile::scan(plan);
+    for task in file.open() {
+        let first = first_runs.get(&task.name());
+        let is_red = matches!(first, Some(FirstRun::Red | FirstRun::Broken(_)));
+        let Some(check) = file.fields(task).verify.filter(|_| is_red) else { continue };
+        let (task, check, result) = (task.key(), digest_of(&check), FirstResult::Red);
+        locked.record(Entry::Red { task, check, result, millis: 0, left: BTreeMap::new() })?;
+    }
+    Ok(())
+}
+
+/// Tells a check from another one.
+fn digest_of(check: &Check) -> String {
+    Digest::of(check.text().as_bytes()).hex()
 }
 
 /// Whether the check of an attempt's task may pass before the work, as the task said when

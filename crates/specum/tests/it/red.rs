@@ -243,3 +243,65 @@ fn a_dry_run_says_what_each_check_does_now_if_it_is_asked() {
     assert_eq!(first("--red"), ["red", "green", "green", "green", "red"]);
     assert_eq!(first("--red=all"), ["red", "green", "green", "green", "red"]);
 }
+
+/// An author of a small plan, whose second check is green as soon as the first task is
+/// done, and who works the tasks too.
+const AUTHOR: &str = r#"
+dir=$(dirname "$(ls specs/*/plan.md | head -n 1)")
+if [ ! -f "$dir/tasks.md" ]; then cat > "$dir/tasks.md" <<'END'
+# Tasks: both
+## Goal
+Both files are there, for whoever looks.
+## Requirements
+- FR-1: The first file is there.
+- FR-2: The second file is there.
+## Out of Scope
+- Anything else
+## Assumptions
+- A-1: Two files are enough.
+## Phase 1: Change
+- [ ] 1.1 Write the first file
+  - **Do**: write it
+  - **Files**: one.txt
+  - **Done when**: it is there
+  - **Verify**: `test -f one.txt`
+  - **Commit**: `feat: one`
+  - _Requirements: FR-1_
+- [ ] 1.2 Write the second file
+  - **Do**: write it
+  - **Files**: two.txt
+  - **Done when**: it is there
+  - **Verify**: `test -f one.txt && sh ./check.sh`
+  - **Commit**: `feat: two`
+  - _Requirements: FR-2_
+END
+else
+echo x > "one.txt"; test "$id" != 1.2 || echo x > two.txt
+fi
+echo TASK_COMPLETE
+"#;
+
+#[test]
+fn what_the_plan_has_seen_red_is_said_of_a_check_that_is_green_by_then() {
+    let world = World::empty();
+    world.write("check.sh", "true\n");
+    world.git_init();
+    let agent = harness::run::agent(&world, AUTHOR);
+    let planned = world.specum(&[
+        "plan",
+        "--small",
+        "--auto",
+        "--agent-command",
+        &agent,
+        "Write one.txt and two.txt",
+    ]);
+    assert_eq!(planned.code, Some(0), "{}{}", planned.stdout, planned.stderr);
+    let specs = fs::read_dir(world.path("specs")).unwrap().flatten();
+    let mut journals = specs.map(|spec| spec.path().join(".ralph-journal.jsonl"));
+    let journal = journals.find(|path| path.exists()).unwrap();
+    let journal = fs::read_to_string(journal).unwrap();
+    let records = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let passed = records.filter(|record| record["event"] == "passed");
+    let proofs: Vec<String> = passed.map(|record| text(&record["proof"]).to_owned()).collect();
+    assert_eq!(proofs, ["red-green", "earlier"], "{journal}");
+}

@@ -22,10 +22,13 @@ impl Ledger {
         if let Some(attempt) = Attempt::opened_by(record) {
             self.open(attempt, record.run.is_some());
         }
+        if let (Entry::Red { task, check, result, .. }, None) = (&record.entry, &record.id) {
+            // When the plan was written, before there was any attempt.
+            let red = (*result == FirstResult::Red).then(|| check.clone());
+            TaskStory::of(&mut self.stories, task).planned_red = red;
+            return;
+        }
         let (Some(task), Some(id)) = (record.entry.task(), self.attempt_of(record)) else {
-            if let Entry::Red { task, result, .. } = &record.entry {
-                TaskStory::of(&mut self.stories, task).was_red |= *result == FirstResult::Red;
-            }
             return;
         };
         self.add_to_story(record, task, &id);

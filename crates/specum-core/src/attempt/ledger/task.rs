@@ -24,8 +24,8 @@ pub(super) struct TaskStory {
     pub(super) commit: Option<Option<String>>,
     /// What its check did before the work, and which check that was.
     pub(super) first: Option<(String, FirstResult)>,
-    /// Whether its check was seen to fail when the plan was written.
-    pub(super) was_red: bool,
+    /// The check that was seen to fail when the plan was written.
+    pub(super) planned_red: Option<String>,
     /// How many requests of its executors were granted.
     pub(super) modified: u64,
     /// Whether it was split, and has not passed since.
@@ -47,7 +47,7 @@ impl TaskStory {
             kept: None,
             commit: None,
             first: None,
-            was_red: false,
+            planned_red: None,
             modified: 0,
             is_split: false,
             ground: Ground::default(),
