@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs specum @VERSION@: downloads the archive of this system, compares its SHA-256
-# with the one below, and puts the program into a folder of yours. Needs no root.
+# with the one below, and puts the programs into a folder of yours. Needs no root.
 #
-#   SPECUM_PREFIX      where to: <prefix>/bin/specum (default: ~/.local)
+#   SPECUM_PREFIX      where to: <prefix>/bin/specum and specum-net (default: ~/.local)
 #   SPECUM_DOWNLOADS   where from, without the file's name
 set -eu
 
@@ -71,9 +71,11 @@ main() {
 
   # A rename, so that a specum that is running keeps its file.
   mkdir -p "$prefix/bin" || fail "cannot make $prefix/bin; set SPECUM_PREFIX"
-  cp "$place/$name/specum" "$prefix/bin/.specum.new" || fail "cannot write to $prefix/bin"
-  chmod 755 "$prefix/bin/.specum.new"
-  mv -f "$prefix/bin/.specum.new" "$prefix/bin/specum" || fail "cannot write $prefix/bin/specum"
+  for program in specum-net specum; do
+    cp "$place/$name/$program" "$prefix/bin/.$program.new" || fail "cannot write to $prefix/bin"
+    chmod 755 "$prefix/bin/.$program.new"
+    mv -f "$prefix/bin/.$program.new" "$prefix/bin/$program" || fail "cannot write $prefix/bin/$program"
+  done
 
   echo "specum $version is in $prefix/bin/specum"
   case :$PATH: in

@@ -27,7 +27,7 @@ class Specum < Formula
   end
 
   def install
-    bin.install "specum"
+    bin.install "specum", "specum-net"
     man1.install Dir["man/man1/*.1"]
     bash_completion.install "completions/specum.bash" => "specum"
     fish_completion.install "completions/specum.fish"
@@ -36,5 +36,6 @@ class Specum < Formula
 
   test do
     assert_match version.to_s, shell_output("#{bin}/specum --version")
+    assert_match version.to_s, shell_output("#{bin}/specum-net --version")
   end
 end

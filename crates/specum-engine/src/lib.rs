@@ -42,6 +42,7 @@ pub mod person;
 pub mod ports;
 pub mod process;
 pub mod project;
+pub mod projects;
 pub mod ralph_loop;
 pub mod report;
 pub mod runner;

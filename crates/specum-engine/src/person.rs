@@ -3,8 +3,8 @@
 //! Some things are a person's to say: that a task is done without a check,
 //! that a change of the plan is right, that a blocked loop may go on. An agent
 //! has a shell too, so such a verb wants a proof: it was typed as a slash
-//! command, or as a whole message, in a host's session, or at a terminal that
-//! belongs to no host and no run. A session or a terminal that was started by an agent
+//! command, or as a whole message, in a host's session, at a terminal that belongs to no
+//! host and no run, or in a browser by a link that such a terminal was shown. A session or a terminal that was started by an agent
 //! of a run, or by a session that works on a loop, proves nothing: a model wrote what was
 //! typed there. That stops accidents and habits, and no model that sets out to forge a
 //! terminal.
@@ -27,6 +27,8 @@ const RUN_MARKS: [&str; 2] = [process::MARK, "SPECUM_ATTEMPT"];
 pub enum Door {
     /// As a slash command in a host's session, whose hook saw it.
     InSession,
+    /// By the web view, with a link that may act. Whoever serves it has checked that.
+    Web,
     /// Any other way.
     Here,
 }
@@ -89,10 +91,11 @@ fn proof(
     if is_below_a_run() || is_below_another_session(world) {
         return None;
     }
+    let by_link = (typed == Door::Web).then_some(Via::Web);
     let by_command = (typed == Door::InSession).then_some(Via::Command);
     let by_message = || by_message(world, verb).then_some(Via::Prompt);
     let at_a_terminal = || at_a_terminal().then_some(Via::Terminal);
-    by_command.or_else(by_message).or_else(at_a_terminal)
+    by_link.or(by_command).or_else(by_message).or_else(at_a_terminal)
 }
 
 /// Whether an agent of a run has started this process, or the session around it.

@@ -417,6 +417,18 @@ pub fn open_in_browser(file: &Path) -> std::io::Result<()> {
     opened.map_err(|error| std::io::Error::new(error.kind(), format!("{program}: {error}")))
 }
 
+/// The same beside us: whoever opens it is waited for by a thread of ours.
+pub fn show_in_browser(file: &Path) -> std::io::Result<()> {
+    let (program, arguments) = os::OPENER;
+    let mut command = Command::new(program);
+    command.args(arguments).arg(file);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let named =
+        |error: std::io::Error| std::io::Error::new(error.kind(), format!("{program}: {error}"));
+    let mut child = command.spawn().map_err(named)?;
+    std::thread::Builder::new().spawn(move || drop(child.wait())).map(drop)
+}
+
 /// Becomes another program, which has our input, our output and the terminal from then
 /// on; where the system cannot do that, runs it to its end. Whatever the program is
 /// interrupted with is its own affair.

@@ -146,6 +146,11 @@ impl Store {
         }
     }
 
+    /// Where its files are.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
     /// From now on every record names this run.
     pub fn write_as(&mut self, run: RunId) {
         self.run = Some(run);

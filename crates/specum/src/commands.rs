@@ -36,6 +36,7 @@ mod report;
 mod retry;
 mod run;
 mod schema;
+mod serve;
 mod skip;
 mod status;
 mod switch;
@@ -105,6 +106,7 @@ enum Verb {
     Log(log::Args),
     Diff(diff::Args),
     Report(report::Args),
+    Serve(serve::Args),
     Check(check::Args),
     Trace(trace::Args),
     Index(index::Args),
@@ -320,6 +322,7 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Log(args) => log::run(args, caller),
         Verb::Diff(args) => diff::run(args, caller),
         Verb::Report(args) => report::run(args, caller),
+        Verb::Serve(args) => serve::run(args),
         Verb::Check(args) => check::run(args, caller),
         Verb::Trace(args) => trace::run(args, caller),
         Verb::Index(args) => index::run(args, caller),

@@ -27,6 +27,8 @@ pub enum Via {
     Command,
     /// A whole message in a host's session.
     Prompt,
+    /// The web view, by a link that may act.
+    Web,
     /// A way of which only a newer version knows.
     #[serde(other)]
     Other,

@@ -45,6 +45,7 @@ fn said_by(record: &Record) -> Option<&'static str> {
         (_, Some(Actor::Person), Some(Via::Command | Via::Prompt)) => {
             Some(", by a person in a session")
         }
+        (_, Some(Actor::Person), Some(Via::Web)) => Some(", by a person in the browser"),
         (_, Some(Actor::Person), _) => Some(", by a person"),
         (_, Some(Actor::Agent), _) => Some(", by an agent"),
         _ => None,

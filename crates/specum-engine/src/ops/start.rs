@@ -15,6 +15,7 @@ use crate::attempt::{AttemptError, Workspace};
 use crate::codex_config::{self, HOW_TO_TRUST, Trust};
 use crate::owner;
 use crate::person;
+use crate::projects;
 use crate::ralph_loop::{self, LOOP_FILE, LoopFileFate};
 use crate::session;
 use crate::store;
@@ -100,6 +101,7 @@ pub fn start(
     if !was_active {
         store::make_active(&project, &workspace.spec)?;
     }
+    projects::remember(&project);
     let cap = view.state.as_ref().map_or(0, |state| state.max_global_iterations);
     hand_over(caller, &workspace, request.driver, cap)?;
     let file = view.file();

@@ -28,6 +28,7 @@ use specum_engine::ops::{
 };
 use specum_engine::person;
 use specum_engine::process::{self, find_program};
+use specum_engine::projects;
 use specum_engine::runner::{self, Notify, Options};
 
 /// How long an agent may take unless a person says otherwise.
@@ -289,6 +290,7 @@ fn work_one(args: &Args, typed: GivenFlags, caller: &Caller<'_>, named: Option<&
         return detach::detach(&workspace);
     }
     ops::activate(&project, &workspace.spec)?;
+    projects::remember(&project);
     workspace.store.survive_power_cuts();
     let bell = settings.bell.unwrap_or(true);
     loop {

@@ -19,7 +19,7 @@ fn ours() -> Option<&'static str> {
 }
 
 /// A folder with an archive for each target: ours has the program, the others a file
-/// that stands for one.
+/// that stands for one, as there is for the sibling.
 fn archives(world: &World, ours: &str) -> PathBuf {
     let folder = world.home().join("archives");
     fs::create_dir_all(&folder).unwrap();
@@ -31,6 +31,7 @@ fn archives(world: &World, ours: &str) -> PathBuf {
             true => drop(fs::copy(specum(), unpacked.join("specum")).unwrap()),
             false => fs::write(unpacked.join("specum"), target).unwrap(),
         }
+        fs::write(unpacked.join("specum-net"), "#!/bin/sh\necho sibling \"$@\"\n").unwrap();
         let mut tar = Command::new("tar");
         tar.arg("-czf").arg(folder.join(format!("{name}.tar.gz"))).arg(&name);
         call_in(tar, world.home()).exits(0);
@@ -75,6 +76,14 @@ fn demo(world: &World, mut program: Command) {
     assert!(demo.exits(0).stdout.contains("demo  complete  7 of 7"), "{}", demo.stdout);
 }
 
+/// `specum serve` is the program that came with it.
+fn finds_its_sibling(world: &World, mut program: Command) {
+    program.args(["serve", "--port", "1"]);
+    let said = call_in(program, &world.root);
+    let expected = format!("sibling --of {VERSION} serve --port 1\n");
+    assert_eq!(said.exits(0).stdout, expected);
+}
+
 /// The checksums of the formula, by file: each stands behind its address.
 fn in_formula(formula: &str) -> BTreeMap<String, String> {
     let quoted = |word: &str| -> Vec<String> {
@@ -113,8 +122,10 @@ fn installer_formula_and_npm_packages_are_made_of_the_archives_and_work() {
     let prefix = world.home().join("prefix");
     let installed = install(&world, &results, &archives, &prefix);
     assert!(installed.exits(0).stdout.contains("on your PATH, then: specum demo"));
-    assert_eq!(fs::read_dir(prefix.join("bin")).unwrap().count(), 1, "nothing else is left");
+    assert_eq!(fs::read_dir(prefix.join("bin")).unwrap().count(), 2, "nothing else is left");
     demo(&world, world.program(prefix.join("bin/specum")));
+    finds_its_sibling(&world, world.program(prefix.join("bin/specum")));
+    assert!(formula.contains("bin.install \"specum\", \"specum-net\""), "{formula}");
     npm_starts_the_program_of_its_platform(&world, &results);
 
     // What is not what the release had is not installed.
@@ -149,6 +160,7 @@ fn npm_starts_the_program_of_its_platform(world: &World, results: &Path) {
 
     npm(&[package("specum"), package(&format!("specum-linux-{cpu}"))]);
     demo(world, launched());
+    finds_its_sibling(world, launched());
     let mut unknown = launched();
     unknown.args(["switch", "nowhere"]);
     call_in(unknown, &world.root).exits(3);
@@ -168,4 +180,5 @@ fn binstall_is_sent_to_the_archives_of_a_release() {
     assert!(filled.contains(&format!("bin-dir = \"{name}/specum\"")), "{filled}");
     let package = fs::read_to_string(repository().join(".ci/package")).unwrap();
     assert!(package.contains("name=specum-$version-$target"), "{package}");
+    assert!(package.contains("cp \"$built\" \"$folder/specum-net$ending\""), "{package}");
 }

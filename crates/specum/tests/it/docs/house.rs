@@ -44,6 +44,8 @@ fn every_claim_about_security_names_a_test_that_there_is() {
     let sources: String = [
         "crates/specum/tests/it",
         "crates/specum/src",
+        "crates/specum-net/src",
+        "crates/specum-net/tests",
         "crates/specum-engine/src",
         "crates/specum-core/src",
     ]
