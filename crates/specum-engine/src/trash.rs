@@ -12,7 +12,7 @@ use crate::ports::{Disk, Repository};
 use crate::project::Spec;
 
 /// The folder, next to the specs.
-const FOLDER: &str = ".specum-trash";
+pub(crate) const FOLDER: &str = ".specum-trash";
 /// How the moment is written behind the name of a spec.
 const STAMP: &str = "%Y%m%dT%H%M%S%3fZ";
 /// How long that is.

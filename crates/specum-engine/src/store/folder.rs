@@ -1,10 +1,10 @@
 //! New specs: a folder with its first files, all of them or none.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use crate::files::FileError;
 use crate::project::{Project, Spec};
+use crate::trash;
 
 /// Makes a folder for a spec, with these files, where specs are kept. What is there under
 /// this name is left alone, and is an error.
@@ -16,8 +16,9 @@ pub fn create(project: &Project, name: &str, files: &[(&str, &[u8])]) -> Result<
     if disk.look(&folder).is_ok() {
         return Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)));
     }
-    // What a killed process has left under this name is nobody's.
-    let unfinished = unfinished(&home, name);
+    // Where git does not see it. What a killed process has left there is nobody's.
+    let aside = home.join(trash::FOLDER);
+    let unfinished = aside.join(format!("new-{name}"));
     if disk.look(&unfinished).is_ok_and(|found| found.is_folder()) {
         disk.remove_tree(&unfinished)?;
     }
@@ -26,9 +27,7 @@ pub fn create(project: &Project, name: &str, files: &[(&str, &[u8])]) -> Result<
         disk.write(&unfinished.join(file), bytes)?;
     }
     disk.rename(&unfinished, &folder).map_err(failed)?;
+    // Unless something else is in it.
+    let _ = disk.remove_folder(&aside);
     project.spec_in(&folder).map_err(|why| failed(io::Error::other(why.to_string())))
-}
-
-fn unfinished(home: &Path, name: &str) -> PathBuf {
-    home.join(format!(".specum-new-{name}"))
 }

@@ -1,4 +1,5 @@
 mod detach;
+mod dry;
 mod many;
 
 use std::collections::BTreeMap;
@@ -23,9 +24,7 @@ use super::{Answered, Failure, FailureJson, counted, print, print_json, report a
 use crate::exit::Exit;
 use crate::report;
 use specum_engine::attempt::{AttemptError, Workspace};
-use specum_engine::ops::{
-    self, Caller, CheckCommand, DryRun, DryTask, DryUnit, FirstCheck, OpError, UnitKind,
-};
+use specum_engine::ops::{self, Caller, OpError};
 use specum_engine::person;
 use specum_engine::process::{self, find_program};
 use specum_engine::projects;
@@ -281,7 +280,7 @@ fn work_one(args: &Args, typed: GivenFlags, caller: &Caller<'_>, named: Option<&
         let how = (options.isolate, options.worktree_setup.as_deref());
         let red = args.red.map(WhichChecks::scope);
         let plan = ops::dry_run(&workspace, agents, commands, how, red)?;
-        return if args.json { print_json(&plan, Exit::Done) } else { show(&plan) };
+        return if args.json { print_json(&plan, Exit::Done) } else { dry::show(&plan) };
     }
     ops::refuse_stale(caller, &workspace, args.allow_stale)?;
     refuse_an_agent_that_asks_for_more(&workspace, &options)?;
@@ -633,61 +632,4 @@ fn shell_commands(
     let notify = options.notify.as_ref().map(|notify| ("notify", &notify.command));
     let all = agent.into_iter().chain(setup).chain(notify);
     all.map(|(name, command)| (name.to_owned(), command.clone())).collect()
-}
-
-/// Prints the units of work in their order, as if each of them passed.
-fn show(plan: &DryRun) -> Answered {
-    let count: usize = plan.units.iter().map(|unit| unit.tasks.len()).sum();
-    let by = match plan.agents.as_slice() {
-        [] => "nobody yet: no agent is installed".to_owned(),
-        agents => agents.join(", then "),
-    };
-    let tasks = counted(count, "open task");
-    let mut lines =
-        vec![format!("{}: {tasks}, {} at once at most, worked by {by}\n", plan.name, plan.jobs)];
-    if plan.isolate {
-        lines.push("tasks in sequence in a worktree, not in your tree (isolate)\n".to_owned());
-    }
-    lines.extend(plan.commands.iter().map(|(what, command)| format!("{what}: `{command}`\n")));
-    for (number, DryUnit { unit, tasks }) in plan.units.iter().enumerate() {
-        let note = match unit {
-            UnitKind::Parallel => "  at once, each in a worktree",
-            UnitKind::Verify => "  checked by specum; an agent only fixes",
-            UnitKind::Task => "",
-        };
-        lines.push(format!("{:3}.{note}", number + 1).trim_end().to_owned());
-        for task in tasks {
-            lines.push(format!("     {:6} {}", task.id, task.title));
-            lines.extend(check(task).lines().map(|line| format!("            {line}")));
-        }
-    }
-    if !plan.left_out.is_empty() {
-        let names = plan.left_out.join(", ");
-        lines.push(format!("optional, and left out without --optional: {names}"));
-    }
-    print(lines.join("\n"))?;
-    Ok(Exit::Done)
-}
-
-/// How a task is checked, a line for each command.
-fn check(task: &DryTask) -> String {
-    if task.commands.is_empty() {
-        let why = if task.has_verify { "its Verify is prose" } else { "it has no Verify" };
-        return format!("unverified: {why}");
-    }
-    let word = |at: usize, command: &CheckCommand| match (at, command.or) {
-        (0, _) => "checked by",
-        (_, true) => "or by",
-        (_, false) => "then by",
-    };
-    let commands = task.commands.iter().enumerate();
-    let lines = commands.map(|(at, command)| format!("{} {}", word(at, command), command.shown));
-    let now = match task.first_run {
-        Some(FirstCheck::Green) if task.is_guard => Some("passes now, as it may"),
-        Some(FirstCheck::Green) => Some("passes now, so it proves nothing [verify-green]"),
-        Some(FirstCheck::Broken) => Some("cannot be run now [verify-broken]"),
-        Some(FirstCheck::Red) => Some("fails now, as it should"),
-        None => None,
-    };
-    lines.chain(now.map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
