@@ -6,15 +6,17 @@
 //! is the last record of the journal was interrupted and is completed from
 //! here. Every change can be made twice without harm.
 
+mod changes;
+mod optional_text;
 mod rename;
 mod source;
 
 use std::collections::BTreeMap;
 
+pub use self::changes::{BeforeAndAfter, Changes, StateChange};
 pub use self::rename::follow_renames;
 pub use self::source::{Actor, Source, Via};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::attempt::AttemptId;
 use crate::authoring::ApprovedBy;
@@ -23,13 +25,11 @@ use crate::event::{Outcome, RunId};
 use crate::modify;
 use crate::moment::Moment;
 use crate::plan_record::{PlanEdit, PlannedTask};
-use crate::progress::Note;
 use crate::spec::Doc;
-use crate::spec::edit::DocEdit;
 use crate::spec::red::FirstResult;
 use crate::state::{self, PauseAfter, State};
 use crate::suite::Suite;
-use crate::tasks::{TaskEdit, TaskKey};
+use crate::tasks::TaskKey;
 use crate::verify::{CheckOutcome, FailureClass, Proof};
 
 /// The newest format this version writes.
@@ -593,7 +593,7 @@ pub enum Entry {
         /// The task.
         task: TaskKey,
         /// The commit's id, if there was something to commit.
-        #[serde(with = "empty_is_none")]
+        #[serde(with = "optional_text")]
         commit: Option<String>,
         /// What the check has left in the tree apart from the attempt's work.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -795,83 +795,6 @@ impl Entry {
     }
 }
 
-/// A text that may be missing, which is written as an empty one.
-mod empty_is_none {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        text: &Option<String>,
-        target: S,
-    ) -> Result<S::Ok, S::Error> {
-        target.serialize_str(text.as_deref().unwrap_or_default())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        source: D,
-    ) -> Result<Option<String>, D::Error> {
-        Ok(Some(String::deserialize(source)?).filter(|text| !text.is_empty()))
-    }
-}
-
-/// What a transaction does to the files of a spec.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Changes {
-    /// Edits of `tasks.md`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<TaskEdit>,
-    /// Edits of the spec's documents.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub docs: Vec<DocEdit>,
-    /// What `.ralph-trace.json` says afterwards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<String>,
-    /// Notes for `.progress.md`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
-    /// Notes of an earlier transaction that turned out to be untrue.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retracted: Vec<Note>,
-    /// Digests of `.progress.md` before and after these edits, which tell a write
-    /// that is still to come from a completed one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<BeforeAndAfter>,
-    /// Indices of the `.progress-task-<index>.md` files that the notes replace.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub merged_parts: Vec<usize>,
-    /// What becomes of the state file.
-    #[serde(default, skip_serializing_if = "StateChange::is_kept")]
-    pub state: StateChange,
-}
-
-/// Digests of a file on both sides of a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BeforeAndAfter {
-    /// Without the change.
-    pub before: String,
-    /// With it.
-    pub after: String,
-}
-
-/// What a transaction does to the state file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StateChange {
-    /// Nothing.
-    #[default]
-    Keep,
-    /// The file is written anew.
-    Write(Map<String, Value>),
-    /// The file is deleted.
-    Delete,
-}
-
-impl StateChange {
-    /// Whether the file stays as it is.
-    pub fn is_kept(&self) -> bool {
-        *self == StateChange::Keep
-    }
-}
-
 impl Record {
     /// A record of this format that changes no file.
     pub fn new(at: impl Into<Moment>, entry: Entry) -> Record {
@@ -926,78 +849,4 @@ pub fn unfinished(tail: &[u8]) -> Option<Changes> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(entry: Entry, changes: Option<Changes>) -> Record {
-        Record { changes, ..Record::new("2026-01-01T00:00:00Z", entry) }
-    }
-
-    #[test]
-    fn a_record_is_one_readable_line() {
-        let key = TaskKey { id: "1.1".into(), title: "a\nb".into() };
-        let changes = Changes {
-            tasks: vec![TaskEdit::Tick(key.clone())],
-            state: StateChange::Delete,
-            ..Changes::default()
-        };
-        let line = String::from_utf8(
-            record(Entry::Completed { tasks: 3, promise: false }, Some(changes.clone())).render(),
-        )
-        .unwrap();
-        insta::assert_snapshot!(line.trim_end(), @r#"{"v":2,"at":"2026-01-01T00:00:00Z","event":"completed","tasks":3,"changes":{"tasks":[{"tick":{"id":"1.1","title":"a\nb"}}],"state":"delete"}}"#);
-        assert_eq!(parse(line.as_bytes())[0].changes.as_ref(), Some(&changes));
-    }
-
-    #[test]
-    fn a_record_names_who_wanted_it_and_a_newer_word_for_that_hides_nothing() {
-        let record = Record {
-            by: Some(Actor::Person),
-            via: Some(Via::Terminal),
-            ..Record::new("2026-01-01T00:00:00Z", Entry::Resumed)
-        };
-        let line = String::from_utf8(record.render()).unwrap();
-        insta::assert_snapshot!(line.trim_end(), @r#"{"v":2,"at":"2026-01-01T00:00:00Z","by":"person","via":"terminal","event":"resumed"}"#);
-        assert_eq!(parse(line.as_bytes()), [record]);
-        let newer = line.replace("terminal", "carrier-pigeon").replace("person", "committee");
-        let read = &parse(newer.as_bytes())[0];
-        assert_eq!((read.by, read.via), (Some(Actor::Other), Some(Via::Other)));
-        assert_eq!(read.entry, Entry::Resumed);
-    }
-
-    #[test]
-    fn only_a_transaction_at_the_end_is_unfinished() {
-        let begun =
-            record(Entry::Paused { why: None, branch: None }, Some(Changes::default())).render();
-        let done = record(Entry::Done, None).render();
-        assert!(unfinished(&begun).is_some());
-        assert!(unfinished(&[begun.as_slice(), &done].concat()).is_none());
-        assert!(unfinished(&[begun.as_slice(), b"{\"v\":1,\"at\":\"20"].concat()).is_some());
-        assert!(unfinished(&begun[..begun.len() - 9]).is_none(), "torn: it never began");
-        assert!(unfinished(b"").is_none());
-    }
-
-    #[test]
-    fn torn_and_newer_lines_do_not_hide_the_others() {
-        let text = b"{\"v\":1,\"at\":\"\",\"event\":\"paused\"}\n{\"v\":1,\"at\"\n{\"v\":9,\"at\":\"\",\"event\":\"from-the-future\",\"x\":1}\n\xff\xfe\n{\"v\":1,\"at\":\"\",\"event\":\"resumed\"}";
-        let entries: Vec<Entry> = parse(text).into_iter().map(|r| r.entry).collect();
-        assert_eq!(
-            entries,
-            [Entry::Paused { why: None, branch: None }, Entry::Unknown, Entry::Resumed]
-        );
-    }
-
-    #[test]
-    fn a_commit_of_nothing_is_written_as_an_empty_text() {
-        for (written, read) in [("", None), ("abc", Some("abc".to_owned()))] {
-            let text = format!(
-                "{{\"v\":2,\"at\":\"\",\"event\":\"committed\",\"task\":{{\"id\":\"1\",\"title\":\"\"}},\"commit\":\"{written}\"}}\n"
-            );
-            let records = parse(text.as_bytes());
-            assert!(
-                matches!(&records[0].entry, Entry::Committed { commit, .. } if *commit == read)
-            );
-            assert_eq!(records[0].render(), text.as_bytes());
-        }
-    }
-}
+mod tests;
