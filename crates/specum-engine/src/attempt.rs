@@ -481,4 +481,4 @@ fn time_set(project: &Project) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

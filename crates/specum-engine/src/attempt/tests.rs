@@ -30,21 +30,27 @@ fn of_two_sessions_that_begin_a_loop_nobody_holds_the_first_gets_it() {
     workspace.start_after(start("b"), &Holder::Other(session("a"))).unwrap();
 }
 
-/// A project in memory with one spec, whose plan is this.
-fn in_memory(plan: &str) -> Workspace {
+/// A project in memory with one spec, whose plan is this, and what it stands on.
+pub(crate) fn in_memory(plan: &str) -> (Workspace, MemoryDisk, MemoryRepositories) {
     let clock = Arc::new(MemoryClock::at(Timestamp::UNIX_EPOCH));
     let disk = MemoryDisk::new(Arc::clone(&clock) as Arc<dyn Clock>);
     disk.put(Path::new("/p/specs/demo/tasks.md"), plan.as_bytes());
-    let repositories = Arc::new(MemoryRepositories::init(&disk, Path::new("/p")));
-    let disk = Arc::new(disk);
-    let world = World { disk, clock, repositories, state_home: None, ..World::real() };
+    let repositories = MemoryRepositories::init(&disk, Path::new("/p"));
+    let world = World {
+        disk: Arc::new(disk.clone()),
+        clock,
+        repositories: Arc::new(repositories.clone()),
+        state_home: None,
+        ..World::real()
+    };
     let project = Project::at(&world, "/p".into());
-    Workspace::new(&project, project.spec("demo").unwrap()).unwrap()
+    let workspace = Workspace::new(&project, project.spec("demo").unwrap()).unwrap();
+    (workspace, disk, repositories)
 }
 
 #[test]
 fn a_task_does_not_join_its_group_anew_while_an_attempt_at_it_is_open() {
-    let workspace = in_memory("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
+    let (workspace, ..) = in_memory("- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n");
     workspace.start(Start::default()).unwrap();
     let NextWork::Work(opened) = workspace.open().unwrap() else { panic!("nothing is due") };
     let key = &opened[1].key;

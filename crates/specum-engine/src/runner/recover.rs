@@ -31,12 +31,15 @@ pub(super) fn recover(workspace: &Workspace, until: Option<Timestamp>) -> Result
     if let Ok(git) = &workspace.git {
         git.clear_locks()?;
     }
+    let completed = workspace.complete_commits_of(until);
+    // A git that fails does not leave ticks standing that have nothing behind them: once
+    // nobody is at work, they would count as a person's.
+    workspace.take_back_ticks()?;
     // What waits for a person does not keep anything else from being put away.
-    let waits = match workspace.complete_commits_of(until) {
+    let waits = match completed {
         Err(error @ AttemptError::InTheWay { .. }) => Err(error),
         completed => Ok(completed?),
     };
-    workspace.take_back_ticks()?;
     workspace.store.lock()?.remove_temporaries()?;
     let Ok(git) = workspace.git.as_deref() else { return Ok(()) };
     git.remove_scratch()?;
@@ -277,8 +280,32 @@ pub fn leftovers(workspace: &Workspace) -> Result<Leftovers, RunError> {
 mod tests {
     use std::fs;
 
+    use specum_core::machine::Start;
+    use specum_core::owner::Owner;
+
     use super::*;
+    use crate::attempt::tests::in_memory;
+    use crate::attempt::{By, NextWork};
     use crate::files::LocalDisk;
+    use crate::memory::CommitFault;
+
+    #[test]
+    fn ticks_with_nothing_behind_them_are_taken_back_although_git_fails() {
+        let (workspace, disk, repositories) = in_memory("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+        let process = workspace.world().launcher.me();
+        let owner = Some(Owner::Runner { process });
+        workspace.start(Start { owner, ..Start::default() }).unwrap();
+        let NextWork::Work(opened) = workspace.open().unwrap() else { panic!("nothing is due") };
+        repositories.fail_next(Some(CommitFault::FailsBefore));
+        workspace.judge(&opened[0], "TASK_COMPLETE", By::Run).unwrap_err();
+        // By an agent that has not been judged yet.
+        let plan = Path::new("/p/specs/demo/tasks.md");
+        disk.put(plan, b"- [x] 1.1 a\n- [x] 1.2 b\n");
+        repositories.fail_next(Some(CommitFault::FailsBefore));
+        recover(&workspace, None).unwrap_err();
+        let text = String::from_utf8(disk.content(plan).unwrap()).unwrap();
+        assert_eq!(text, "- [x] 1.1 a\n- [ ] 1.2 b\n");
+    }
 
     #[test]
     fn a_lost_agent_has_used_what_its_log_reported_last() {
