@@ -22,7 +22,7 @@ use crate::tasks::{Task, TaskEdit, TaskFile, TaskKey, short_title};
 pub use self::due::{Due, batch_is_over, due, held, joiners, unit};
 use self::due::{blocked_tasks, is_blocked, is_under_way};
 pub use self::event::{Effect, Event, Raise, Signal, Start, Step};
-pub use self::person::{Hold, hold_before};
+pub use self::person::{Hold, hold_before, phase_under_way};
 
 /// How far apart the tasks of a batch may stand. Beyond that the bounds of a
 /// group are not ours.

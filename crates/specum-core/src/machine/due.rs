@@ -1,9 +1,9 @@
 //! What is to be worked now, from the state and the plan as they stand.
 
-use super::Loop;
+use super::{Loop, hold_before};
 use crate::plan::{self, Membership, Readiness, Scope, Unit};
 use crate::plan_record::{OnRecord, PlanRecord};
-use crate::state::{ParallelGroup, PauseAfter, Standing, State, Status};
+use crate::state::{ParallelGroup, Standing, State, Status};
 use crate::tasks::{Task, TaskFile};
 
 /// What is to be worked now.
@@ -101,9 +101,7 @@ pub fn held(state: &State) -> Option<Due> {
 /// At most `room` more tasks that may join the batch that is worked on, by index.
 pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -> Vec<usize> {
     let Some(group) = &state.parallel_group else { return Vec::new() };
-    let is_to_wait = state.pause_after == Some(PauseAfter::Task);
-    if state.standing != Standing::Running || is_to_wait || state.budget.exhausted(&[], 0).is_some()
-    {
+    if state.standing != Standing::Running || state.budget.exhausted(&[], 0).is_some() {
         return Vec::new();
     }
     let barred = barred(state, file);
@@ -113,14 +111,18 @@ pub fn joiners(state: &State, file: &TaskFile<'_>, scope: &Scope, room: usize) -
     let left = state.attempts_left().saturating_sub(pending);
     let room = room.min(usize::try_from(left).unwrap_or(usize::MAX));
     let start = group.task_indices.iter().copied().min().unwrap_or(group.start_index);
-    plan::joiners(file, start, scope, room, |task| match result(task) {
+    let mut joiners = plan::joiners(file, start, scope, room, |task| match result(task) {
         Some(result) if result.status == Status::Pending => Membership::UnderWay,
         _ if state.is_skipped(task) => Membership::PassedOver,
         _ if barred.get(task.index) == Some(&true) => Membership::PassedOver,
         Some(result) if result.waits || result.set_aside > 0 => Membership::PassedOver,
+        // What becomes of it is decided when the batch has ended.
+        Some(result) if result.attempts >= state.max_task_iterations => Membership::PassedOver,
         _ if group.task_indices.contains(&task.index) => Membership::PassedOver,
         _ => Membership::Outside,
-    })
+    });
+    joiners.retain(|&index| hold_before(state, file, index).is_none());
+    joiners
 }
 
 /// Why nothing is due: all is done, or a person is asked.

@@ -27,6 +27,13 @@ pub fn hold_before(state: &State, file: &TaskFile<'_>, index: usize) -> Option<H
     is_behind(file, approved, task).then(|| Hold::Approval(file.phase(task)))
 }
 
+/// The phase that is worked on, by its heading: that of the first open task which is not
+/// passed over.
+pub fn phase_under_way(state: &State, file: &TaskFile<'_>) -> String {
+    let mut open = file.open().filter(|task| !task.optional);
+    open.find(|task| !state.is_skipped(task)).map(|task| file.phase(task)).unwrap_or_default()
+}
+
 /// Whether a task belongs to a later phase than this one. One that is no longer in the
 /// plan was before every other.
 fn is_behind(file: &TaskFile<'_>, phase: &str, task: &Task) -> bool {

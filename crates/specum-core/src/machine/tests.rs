@@ -351,6 +351,18 @@ fn the_tasks_of_a_group_join_its_batch_as_places_get_free() {
 }
 
 #[test]
+fn a_task_that_has_used_its_attempts_does_not_join_the_batch_that_it_has_left() {
+    let mut world = World::new(GROUP);
+    world.state.max_task_iterations = 1;
+    world.happen(Event::Open(vec![0, 1]));
+    // A person ticks it, and its agent fails nevertheless.
+    world.happen(Event::Tick { index: 1 });
+    world.fail(1);
+    let file = TaskFile::scan(&world.text);
+    assert_eq!(joiners(&world.state, &file, &Scope::all(2), 5), [2]);
+}
+
+#[test]
 fn no_task_joins_a_loop_that_waits_or_has_no_attempts_left() {
     let mut world = World::new(GROUP);
     world.happen(Event::Open(vec![0, 1]));

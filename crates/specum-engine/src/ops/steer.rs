@@ -276,10 +276,8 @@ pub(super) fn pause_after(
     wants_phase: bool,
 ) -> Result<PauseAfter, OpError> {
     let said = Said::to(workspace, caller.who("pause"))?;
-    let file = said.file();
-    let current = specum_core::plan::current(&file.tasks).map(|at| &file.tasks[at]);
     let after = match wants_phase {
-        true => PauseAfter::Phase(current.map(|task| file.phase(task)).unwrap_or_default()),
+        true => PauseAfter::Phase(machine::phase_under_way(said.state(), &said.file())),
         false => PauseAfter::Task,
     };
     said.write(Entry::PauseAsked { after: after.clone() }, Event::PauseAfter(after.clone()))?;

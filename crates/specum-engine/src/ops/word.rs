@@ -81,12 +81,17 @@ fn refuse_at_work(workspace: &Workspace, task: &Task) -> Result<(), OpError> {
     let id = task.name();
     let ledger = workspace.store.ledger()?;
     // A session works on it by a call, or, if its shell has asked for work, itself.
-    let works_itself = match holder(&workspace.store, Asker::Person) {
-        Holder::Other(Owner::Runner { .. }) => true,
-        Holder::Other(Owner::Session { session_id, .. }) => ledger.was_held_by(&session_id),
+    let is_at_work = || ledger.at_work().contains(&id.as_str());
+    let by_itself = match holder(&workspace.store, Asker::Person) {
+        // A run is about to start the agent of what is open.
+        Holder::Other(Owner::Runner { .. }) => {
+            is_at_work() || ledger.open_attempts().iter().any(|attempt| attempt.key.id == id)
+        }
+        Holder::Other(Owner::Session { session_id, .. }) => {
+            ledger.was_held_by(&session_id) && is_at_work()
+        }
         Holder::Nobody | Holder::Me => false,
     };
-    let by_itself = works_itself && ledger.at_work().contains(&id.as_str());
     let by_a_call = ledger.calls_at_work().iter().any(|call| call.task.id == id);
     match by_itself || by_a_call {
         true => Err(OpError::NotFound(format!(
@@ -168,4 +173,27 @@ fn accept_git(workspace: &Workspace, source: Source) -> Result<Accept, OpError> 
     locked.record(Entry::GitAccepted { after })?;
     let (task, change) = (GIT.to_owned(), AcceptedChange::Git);
     Ok(Accept { task, state: NewState::Accepted, change, check: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use specum_core::machine::Start;
+
+    use super::*;
+    use crate::attempt::tests::in_memory;
+
+    #[test]
+    fn a_task_whose_agent_a_run_is_about_to_start_is_not_ticked_by_hand() {
+        let (workspace, ..) = in_memory("- [ ] 1.1 a\n- [ ] 1.2 b\n");
+        let owner = |process| Some(Owner::Runner { process });
+        let me = workspace.world().launcher.me();
+        workspace.start(Start { owner: owner(me.clone()), ..Start::default() }).unwrap();
+        workspace.open().unwrap();
+        // As after a session has opened it: nobody is at work yet.
+        workspace.store.lock().unwrap().record(Entry::Released { session: String::new() }).unwrap();
+        assert!(workspace.store.ledger().unwrap().at_work().is_empty());
+        let view = workspace.store.read().unwrap();
+        let refused = |at: usize| refuse_at_work(&workspace, &view.file().tasks[at]).is_err();
+        assert_eq!((refused(0), refused(1)), (true, false));
+    }
 }

@@ -1,7 +1,7 @@
 use super::super::tests::World;
-use super::super::{Due, Event, Raise, Start};
+use super::super::{Due, Event, Raise, Start, joiners};
 use super::*;
-use crate::plan::Unit;
+use crate::plan::{Scope, Unit};
 
 const THREE: &str = "- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n";
 const GROUP: &str = "- [ ] 1.1 [P] a\n- [ ] 1.2 [P] b\n- [ ] 1.3 c\n";
@@ -117,6 +117,32 @@ fn the_loop_waits_after_the_task_or_the_phase() {
     assert_eq!(hold(&world, 1), None, "it has waited");
     world.happen(Event::PauseAfter(PauseAfter::Phase("Phase 1: base".into())));
     assert_eq!((hold(&world, 1), hold(&world, 2)), (None, Some(Hold::Pause)));
+}
+
+#[test]
+fn the_phase_under_way_is_not_that_of_a_task_that_is_skipped() {
+    let mut world = World::new(PHASES);
+    let phase = |world: &World| phase_under_way(&world.state, &TaskFile::scan(&world.text));
+    world.happen(Event::Skip { index: 0 });
+    assert_eq!(phase(&world), "Phase 1: base");
+    world.pass(1);
+    assert_eq!(phase(&world), "Phase 2: rest");
+    world.pass(2);
+    assert_eq!(phase(&world), "");
+}
+
+#[test]
+fn nothing_joins_a_group_behind_the_phase_after_which_the_loop_waits() {
+    let mut world = World::new(
+        "## One\n- [ ] 1.1 a\n## Two\n- [ ] 2.1 [P] b\n- [ ] 2.2 [P] c\n- [ ] 2.3 [P] d\n",
+    );
+    world.happen(Event::Skip { index: 0 });
+    world.happen(Event::Open(vec![1, 2]));
+    let joiners =
+        |world: &World| joiners(&world.state, &TaskFile::scan(&world.text), &Scope::all(5), 5);
+    assert_eq!(joiners(&world), [3]);
+    world.happen(Event::PauseAfter(PauseAfter::Phase("One".into())));
+    assert_eq!(joiners(&world), [0; 0]);
 }
 
 #[test]
