@@ -79,7 +79,9 @@ impl<'f, 't> Gathering<'f, 't> {
             | Entry::Failed { .. }
             | Entry::SetAside { .. }
             | Entry::Modified { .. }
-            | Entry::Waits { .. } => self.judge(record),
+            | Entry::Waits { .. }
+            | Entry::Gated { attempt: 1.., .. }
+            | Entry::Written { attempt: 1.., .. } => self.judge(record),
             Entry::Ticked { task } => self.summary.by_person.push(task.id.clone()),
             Entry::PlanChanged { edits } => {
                 self.summary.by_person.extend(edits.iter().filter_map(|edit| match edit {
@@ -146,7 +148,9 @@ impl<'f, 't> Gathering<'f, 't> {
             | Entry::Failed { task, attempt, .. }
             | Entry::SetAside { task, attempt, .. }
             | Entry::Modified { task, attempt, .. }
-            | Entry::Waits { task, attempt, .. } => {
+            | Entry::Waits { task, attempt, .. }
+            | Entry::Gated { task, attempt: attempt @ 1.., .. }
+            | Entry::Written { task, attempt: attempt @ 1.., .. } => {
                 self.attempt(task, *attempt, at).judged = Some(at.clone());
             }
             _ => {}
@@ -206,6 +210,14 @@ impl<'f, 't> Gathering<'f, 't> {
             self.summary.unticked.extend(unticked.iter().cloned());
         }
         match &record.entry {
+            Entry::Gated { task, attempt, findings } => {
+                let attempt = self.attempt(task, *attempt, &record.at);
+                attempt.result = AttemptResult::Failed;
+                attempt.reasons.clone_from(findings);
+            }
+            Entry::Written { task, attempt, .. } => {
+                self.attempt(task, *attempt, &record.at).result = AttemptResult::Passed;
+            }
             Entry::Passed {
                 task,
                 attempt,

@@ -21,12 +21,12 @@ use specum_core::line;
 use specum_core::machine::Start;
 use specum_core::progress::{self, Note, Section};
 use specum_core::prompt::SpecName;
-use specum_core::spec::Doc;
 use specum_core::spec::design::Action;
 use specum_core::spec::edit::DocEdit;
 use specum_core::spec::gate::{self, Policy, Spec};
-use specum_core::spec::red::FirstRun;
+use specum_core::spec::red::{FirstRun, RedFirst};
 use specum_core::spec::trace::{Graph, TraceFile};
+use specum_core::spec::{Doc, Texts};
 use specum_core::state::{Phase, Standing, State};
 use specum_core::verify::Role;
 
@@ -35,6 +35,7 @@ use super::open::attempt_id;
 use super::red::record_planned_red;
 use super::{AttemptError, Workspace};
 use crate::documents::{Documents, ProjectFacts, read_trace};
+use crate::ops::{self, RedScope};
 use crate::store::Locked;
 
 /// The longest document that is judged.
@@ -145,9 +146,7 @@ impl Workspace {
         let state = State::of_planning(&self.spec.name, &self.spec.shown, planning);
         let planned = Planned::with(locked, state);
         planned.locked.speaks_for(source);
-        planned.write(None, entry, planned.planning.clone(), Changes::default())?;
-        planned.locked.begin_progress()?;
-        Ok(())
+        planned.write(None, entry, planned.planning.clone(), Changes::default())
     }
 
     /// Makes this process the one that plans the spec, within what it may use, and lets
@@ -227,7 +226,8 @@ impl Workspace {
                 return Ok(NextDocument::Author(Box::new(opened)));
             }
             let document = planned.planning.document(doc);
-            let is_new = document.digest.is_none() && document.feedback.is_none();
+            // What an author has left behind is that author's to mend.
+            let is_new = document == authoring::Document::default();
             let begun = planned.planning.clone();
             drop(planned);
             if is_new && self.takes_as_written(doc)? {
@@ -246,7 +246,8 @@ impl Workspace {
         if documents.get(doc).is_none_or(|text| text.trim_ascii().is_empty()) {
             return Ok(false);
         }
-        let judged = self.judge_texts(doc, documents, None, &BTreeMap::new())?;
+        let first_runs = self.read_only_runs(doc, documents.get(doc).unwrap_or_default());
+        let judged = self.judge_texts(doc, documents, None, &first_runs)?;
         if !judged.errors.is_empty() {
             return Ok(false);
         }
@@ -263,6 +264,15 @@ impl Workspace {
         };
         self.record_valid(&planned, &planning, None, &judged, Vec::new())?;
         Ok(true)
+    }
+
+    /// What those checks of a plan do as things are that only read. What cannot be told is
+    /// nothing to hold against the plan.
+    pub fn read_only_runs(&self, doc: Doc, text: &[u8]) -> BTreeMap<String, FirstRun> {
+        if doc != Doc::Tasks || self.red_first == RedFirst::Off {
+            return BTreeMap::new();
+        }
+        ops::plan_time_runs(&self.spec, None, text, RedScope::ReadOnly).unwrap_or_default()
     }
 
     /// Opens an attempt at a document; `None` if somebody else has moved the planning on.
@@ -505,7 +515,7 @@ impl Workspace {
         facts.first_runs.clone_from(first_runs);
         let policy = Policy { is_authored: true, ..Policy::default() };
         let found = facts.ask(|facts| {
-            let spec = Spec::of(documents.texts());
+            let spec = Spec::of(up_to(doc, documents.texts()));
             gate::judge(doc, &spec, facts, &policy)
         });
         let of = |severity: Severity| {
@@ -719,6 +729,14 @@ impl<'w> Planned<'w> {
         }
         Ok(())
     }
+}
+
+/// The documents up to one of them: those behind it are not built on yet, or judged again.
+fn up_to(doc: Doc, texts: Texts<'_>) -> Texts<'_> {
+    let start = Texts { goal: texts.goal, ..Texts::default() };
+    let there = Doc::ALL.into_iter().filter(|other| *other <= doc);
+    let there = there.filter_map(|other| Some((other, texts.get(other)?)));
+    there.fold(start, |before, (other, text)| before.with(other, text))
 }
 
 /// The parts of a document that stand on what has changed, each with what that is.

@@ -146,7 +146,7 @@ fn change(
     let none = || AttemptError::NoLoop(workspace.spec.name.clone());
     let state = view.state.as_ref().ok_or_else(none)?;
     // Index and total follow the file; a missing one would set them to nothing.
-    if view.tasks.is_none() {
+    if view.tasks.is_none() && state.planning.is_none() {
         return Err(AttemptError::NoTasks(workspace.spec.shown.clone()).into());
     }
     let step = machine::step(state, &view.file(), event);

@@ -135,11 +135,12 @@ pub(crate) fn plan_time_runs(
     spec: &ProjectSpec,
     setup: Option<&str>,
     plan: &[u8],
+    scope: RedScope,
 ) -> Result<BTreeMap<String, FirstRun>, OpError> {
     let place = Place { folder: &spec.dir, shown: spec.shown.clone(), root: &spec.root, setup };
     let git = spec.world.repositories.open(&spec.root).ok();
     let has_commit = git.is_some_and(|git| git.head().is_some());
-    let scope = if has_commit { RedScope::All } else { RedScope::ReadOnly };
+    let scope = if has_commit { scope } else { RedScope::ReadOnly };
     first_runs(&spec.world, &place, &TaskFile::scan(plan), scope)
 }
 

@@ -281,9 +281,13 @@ fn spec_of(
     }
 }
 
+/// Whether a spec is planned for this request; a folder in which there is nothing yet was
+/// made for it by a process that was killed.
 fn asks_the_same(spec: &Spec, goal: &str) -> Result<bool, OpError> {
     let documents = Documents::read(&spec.world, &spec.dir)?;
-    Ok(documents.texts().goal.is_some_and(|known| known.trim() == goal.trim()))
+    let is_new =
+        documents.texts().goal.is_none() && documents.is_empty() && !Store::of(spec).has_state();
+    Ok(is_new || documents.texts().goal.is_some_and(|known| known.trim() == goal.trim()))
 }
 
 /// Makes the folder of a spec.
@@ -388,7 +392,9 @@ pub fn finish_document(
     caller.warn_if_held(&workspace.store);
     caller.hold_for_session(workspace)?;
     let opened = open_author(workspace, doc)?;
-    let verdict = workspace.judge_document(&opened, None, &BTreeMap::new())?;
+    let documents = Documents::read(workspace.world(), &workspace.spec.dir)?;
+    let first_runs = workspace.read_only_runs(doc, documents.get(doc).unwrap_or_default());
+    let verdict = workspace.judge_document(&opened, None, &first_runs)?;
     workspace.commit_documents()?;
     Ok(DocumentFinish {
         document: doc.name().to_owned(),

@@ -17,7 +17,7 @@ use super::crew::{Crew, PassedWork, StartRequest, Work, lock};
 use super::worktree::{PreparedWorktree, worktree_name};
 use super::{RunError, Tell};
 use crate::attempt::{AuthorsWork, NextDocument};
-use crate::ops;
+use crate::ops::{self, RedScope};
 use crate::process::Handle;
 
 /// The longest document that is taken over from a worktree.
@@ -195,7 +195,7 @@ impl Crew<'_> {
             return Ok(BTreeMap::new());
         }
         let setup = self.options.worktree_setup.as_deref();
-        match ops::plan_time_runs(&self.workspace.spec, setup, text) {
+        match ops::plan_time_runs(&self.workspace.spec, setup, text, RedScope::All) {
             Ok(runs) => Ok(runs),
             Err(error) => {
                 let why = format!("the checks of the plan are not run before the work: {error}");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::FromArgMatches;
 use specum_core::authoring::Profile;
 use specum_core::event::Outcome;
+use specum_core::spec::red::RedFirst;
 use specum_engine::attempt::{Change, Workspace};
 use specum_engine::files::FileError;
 use specum_engine::ops::{self, Approval, Caller, NewState, OpError, PlanRequest, WaitingDocument};
@@ -103,7 +104,10 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let settings = &project.settings.run;
     let mut options = run::options(&run_args, typed, settings, caller)?;
     let quick = args.quick || args.auto;
-    options.plan = Some(PlanGoal { until, quick, red: !args.no_red });
+    if args.no_red {
+        workspace.red_first = RedFirst::Off;
+    }
+    options.plan = Some(PlanGoal { until, quick, red: workspace.red_first != RedFirst::Off });
     run::refuse_caps_that_cannot_bind(&workspace, &options)?;
     if args.auto {
         runner::refuse_dirty_tree(&workspace, &options).map_err(OpError::from)?;
@@ -194,7 +198,9 @@ fn line(args: &Args, spec: &str) -> Vec<String> {
     for (name, value) in valued {
         line.extend(value.iter().map(|value| format!("{name}={value}")));
     }
-    for (name, is_set) in [("--take-over", args.take_over), ("--json", args.json)] {
+    for (name, is_set) in
+        [("--take-over", args.take_over), ("--no-red", args.no_red), ("--json", args.json)]
+    {
         if is_set {
             line.push(name.to_owned());
         }

@@ -208,6 +208,15 @@ pub enum Line {
         /// Why.
         why: String,
     },
+    /// What became of a try at a document.
+    Document {
+        /// The document: `requirements`.
+        document: String,
+        /// What became of it: `good`, `wrong` or `agreed`.
+        standing: &'static str,
+        /// What is to be mended, or what a person should know, a line each.
+        findings: Vec<String>,
+    },
     /// Something a person should know.
     Warning {
         /// What.
@@ -371,6 +380,9 @@ impl Lines {
             Entry::AgentChanged { from, to, why } => {
                 Line::AgentChanged { from: from.clone(), to: to.clone(), why: why.clone() }
             }
+            Entry::Gated { task, findings, .. } => of_document(&task.id, "wrong", findings),
+            Entry::Written { task, warnings, .. } => of_document(&task.id, "good", warnings),
+            Entry::DocumentApproved { doc, .. } => of_document(doc.name(), "agreed", &[]),
             Entry::Warning { text } => Line::Warning { text: text.clone() },
             Entry::RunEnded { outcome, done, total, millis } => {
                 let (outcome, done, total) = (outcome.clone(), *done, *total);
@@ -509,6 +521,11 @@ fn between(from: Option<&Moment>, to: &Moment) -> Duration {
     length.and_then(Result::ok).unwrap_or_default()
 }
 
+fn of_document(name: &str, standing: &'static str, findings: &[String]) -> Line {
+    let document = name.trim_start_matches('@').to_owned();
+    Line::Document { document, standing, findings: findings.to_vec() }
+}
+
 /// Whether what a record tells is told in lines, its own or others'.
 pub fn are_made_of(entry: &Entry) -> bool {
     matches!(
@@ -525,6 +542,9 @@ pub fn are_made_of(entry: &Entry) -> bool {
             | Entry::Committed { .. }
             | Entry::Waited { .. }
             | Entry::AgentChanged { .. }
+            | Entry::Gated { .. }
+            | Entry::Written { .. }
+            | Entry::DocumentApproved { .. }
             | Entry::Warning { .. }
             | Entry::RunEnded { .. }
     )

@@ -145,6 +145,9 @@ fn line(event: &Line) -> Option<String> {
         Line::AgentChanged { from, to, why } => {
             format!("agent changed from {} to {}: {}", said(from), said(to), said(why))
         }
+        Line::Document { document, standing, findings } => {
+            document_line(document, standing, findings)
+        }
         Line::Warning { text } => format!("warning: {}", said(text)),
         Line::RunEnded { outcome, done, total, millis } => {
             let outcome = said(&outcome.to_string());
@@ -170,6 +173,18 @@ fn names(names: &[String]) -> String {
 
 fn all(reasons: &[String]) -> String {
     reasons.iter().map(|reason| said(reason)).collect::<Vec<_>>().join("; ")
+}
+
+/// What became of a try at a document, in a line for each thing to be known.
+fn document_line(document: &str, standing: &str, findings: &[String]) -> String {
+    let file = said(&format!("{document}.md"));
+    let head = match standing {
+        "wrong" => format!("{file} goes back to its author:"),
+        "agreed" => format!("{file} is agreed to"),
+        _ => format!("{file} is good"),
+    };
+    let lines = findings.iter().map(|finding| format!("\n  - {}", said(finding)));
+    head + &lines.collect::<String>()
 }
 
 #[cfg(test)]

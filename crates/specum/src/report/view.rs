@@ -162,7 +162,7 @@ impl View {
             }
             Line::AgentChanged { .. } => self.stop_waiting(now),
             Line::GroupStarted { tasks } => self.order.follow(tasks),
-            Line::Warning { .. } | Line::RunEnded { .. } => {}
+            Line::Document { .. } | Line::Warning { .. } | Line::RunEnded { .. } => {}
         }
         lasting(event, layout)
     }
@@ -393,6 +393,16 @@ fn lasting(event: &Line, layout: Layout) -> Vec<String> {
             let (from, to) = (sanitize::one_line(from), sanitize::one_line(to));
             let head = Part::new(format!("→ {to} takes over from {from}: "), Tone::Wary);
             vec![layout.row(&[head], &Part::new(sanitize::one_line(why), Tone::Normal), &[])]
+        }
+        Line::Document { document, standing, findings } => {
+            let (sign, tone) = match *standing {
+                "wrong" => ("✗", Tone::Wary),
+                _ => ("✓", Tone::Normal),
+            };
+            let more = findings.iter().map(|finding| sanitize::one_line(finding));
+            let text = format!("{sign} {}.md {standing}", sanitize::one_line(document));
+            let rows = more.flat_map(|finding| layout.wrapped(2, &finding, tone));
+            layout.wrapped(0, &text, tone).into_iter().chain(rows).collect()
         }
         Line::Warning { text } => {
             layout.wrapped(0, &format!("! {}", sanitize::one_line(text)), Tone::Wary)

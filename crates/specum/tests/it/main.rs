@@ -64,6 +64,9 @@ mod epic;
 /// The documents around a plan.
 mod documents;
 
+/// Documents from a sentence.
+mod plan;
+
 /// What a check does before the work.
 mod red;
 

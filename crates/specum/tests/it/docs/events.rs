@@ -100,6 +100,11 @@ fn every_event() -> Vec<Line> {
             to: "codex".into(),
             why: "5-hour limit reached".into(),
         },
+        Line::Document {
+            document: "requirements".into(),
+            standing: "wrong",
+            findings: vec!["requirements.md:41 id-dangling: FR-4 names AC-9".into()],
+        },
         Line::Warning { text: "1.4 has no Verify command".into() },
         Line::RunEnded {
             outcome: Outcome::Blocked { why: "1.2 failed 5 times".into() },
@@ -133,16 +138,18 @@ fn heading(event: &Line) -> &'static str {
         Line::TaskAdded { .. } => "task-added",
         Line::Waiting { .. } => "waiting",
         Line::AgentChanged { .. } => "agent-changed",
+        Line::Document { .. } => "document",
         Line::Warning { .. } => "warning",
         Line::RunEnded { .. } => "run-ended",
     }
 }
 
 /// An outcome of every kind.
-fn every_outcome() -> [Outcome; 12] {
+fn every_outcome() -> [Outcome; 13] {
     let why = || "x".to_owned();
     [
         Outcome::Complete,
+        Outcome::Planned,
         Outcome::ChosenDone { skipped: 0 },
         Outcome::Paused,
         Outcome::Waits { why: why() },
