@@ -55,7 +55,7 @@ fn check(bench: &Bench) -> Row {
 fn index(bench: &Bench) -> Row {
     let (files, rounds) = bench.pick((20_000, 5), (40, 1));
     tell(&format!("map of {} files", grouped(files)));
-    let world = World::with_tasks("- [ ] 1.1 a\n");
+    let world = World::planned("- [ ] 1.1 a\n");
     for folder in 0..files / 20 {
         let path = world.path(&format!("src/part{}/unit{folder}", folder % 50));
         fs::create_dir_all(&path).expect("a folder");
