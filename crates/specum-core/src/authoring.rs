@@ -6,10 +6,13 @@
 //! strict order is its promise: a document is open only while all before it are approved.
 
 pub mod brief;
+pub mod dialog;
+pub mod goal;
 pub mod name;
 pub mod skeleton;
 pub mod summary;
 mod wire;
+pub mod word;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,6 +4,8 @@
 //! in. A continuation carries the task that is due and no other, and stays
 //! under two kilobytes without it.
 
+pub mod planning;
+
 use crate::authoring;
 use crate::hook::Host;
 use crate::line;

@@ -4,6 +4,7 @@
 //! answers. Everything it needs is in the [`Scene`]; everything that is to
 //! happen is in the [`Decision`].
 
+use crate::authoring::{self, Planning};
 use crate::completion;
 use crate::digest::Digest;
 use crate::guard::{self, Guard, Memory, Permit};
@@ -96,6 +97,12 @@ pub fn decide(scene: &Scene<'_>) -> Decision {
     {
         return scene.beside_the_ralph_loop(state);
     }
+    if let Ok(state) = scene.state
+        && state.phase != Phase::Execution
+        && let Some(planning) = &state.planning
+    {
+        return scene.planning(state, planning);
+    }
     let claimed = scene
         .last_message
         .is_some_and(|text| completion::says(text, completion::ALL_TASKS_COMPLETE));
@@ -167,6 +174,14 @@ impl Scene<'_> {
             .with_number(state.task_index as u64)
             .with_number(state.task_iteration)
             .with_number(state.global_iteration);
+        if let Some(planning) = state.planning.as_ref().filter(|_| state.phase != Phase::Execution)
+        {
+            for doc in planning.profile.docs() {
+                let document = planning.document(*doc);
+                let status = document.status.as_str().as_bytes();
+                digest = digest.with(status).with_number(document.attempts);
+            }
+        }
         for task in self.tasks.map_or(&[][..], |file| &file.tasks) {
             digest = digest.with(if task.done { b"x" } else { b" " });
         }
@@ -230,6 +245,40 @@ impl Scene<'_> {
             format!("Ralph-specum quick mode | phase {phase}"),
             Vec::new(),
         )
+    }
+
+    /// The documents of the spec are being written. A session goes on while one is due,
+    /// and stops where a person is waited for.
+    fn planning(&self, state: &State, planning: &Planning) -> Decision {
+        let name = self.spec.name;
+        let host = self.input.host;
+        let tell = |text: String| Decision { output: HookOutput::Tell(text), ..Decision::silent() };
+        let due = planning.due();
+        if due == authoring::Due::Nothing {
+            return Decision::silent();
+        }
+        if let Some(held) = machine::held(state) {
+            return self.waits(&held);
+        }
+        match due {
+            authoring::Due::Approve(doc) => {
+                tell(prompt::planning::awaits_approval(host, name, doc))
+            }
+            authoring::Due::Fix(doc) => tell(prompt::planning::document_blocked(name, doc)),
+            // Nobody has said that the work is to begin.
+            authoring::Due::Start if !planning.quick => {
+                tell(prompt::planning::plan_is_ready(host, name))
+            }
+            _ if self.stake == Stake::PersonsTurn => tell(prompt::planning::waits(host, name, due)),
+            _ => {
+                let news = self.news.join(" · ");
+                let system_message = prompt::planning::message(name, due, &news);
+                let reason = |notice| {
+                    prompt::planning::continuation(host, self.spec, due, &system_message, notice)
+                };
+                self.guarded(state, Notice::None, reason, system_message.clone(), Vec::new())
+            }
+        }
     }
 
     /// The Ralph Loop sends its session back by itself, and believes every
@@ -348,8 +397,8 @@ impl Scene<'_> {
             // A host that numbers its turns can be told without an error.
             Stake::Asked if self.input.turn_id.is_some() && !self.input.host.works_itself() => {
                 let context = match state.driver {
-                    Driver::Hook => self.guidance(state, notice),
-                    Driver::RalphLoop => reason(notice),
+                    Driver::Hook if state.phase == Phase::Execution => self.guidance(state, notice),
+                    Driver::Hook | Driver::RalphLoop => reason(notice),
                 };
                 HookOutput::Guide { context, system_message }
             }
@@ -383,7 +432,12 @@ impl Scene<'_> {
     }
 
     fn give_up(&self, guard: Guard) -> Decision {
-        let open = self.tasks.map_or_else(|| "unknown".into(), prompt::open_ids);
+        let planned = self.state.ok().filter(|state| state.phase != Phase::Execution);
+        let due = planned.and_then(|state| state.planning.as_ref()).map(Planning::due);
+        let open = match due {
+            Some(authoring::Due::Author(doc)) => doc.file().to_owned(),
+            _ => self.tasks.map_or_else(|| "unknown".into(), prompt::open_ids),
+        };
         Decision {
             output: HookOutput::Tell(format!(
                 "Ralph-specum: nothing has moved in spec {} since the last stops, so the session \

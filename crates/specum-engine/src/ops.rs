@@ -13,6 +13,7 @@ mod caller;
 mod check;
 mod control;
 mod detach;
+mod dialog;
 mod diff;
 mod doctor;
 mod documents;
@@ -49,6 +50,7 @@ pub use self::check::{
 };
 pub use self::control::{Cancel, Pause, PausedBy, Resume, cancel, pause, resume};
 pub use self::detach::{Detached, detach};
+pub use self::dialog::{dialog, first_runs_in_session, go_to_document};
 pub use self::diff::{Changes, Diff, FileChange, diff};
 pub use self::doctor::{Doctor, Finding, Grade, Repair, doctor};
 pub use self::documents::RedScope;

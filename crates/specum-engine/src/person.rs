@@ -88,7 +88,7 @@ fn proof(
     typed: Door,
     at_a_terminal: impl FnOnce() -> bool,
 ) -> Option<Via> {
-    if is_below_a_run() || is_below_another_session(world) {
+    if is_below_a_run() || is_below_another_session(world, session::of_any_host(world).as_deref()) {
         return None;
     }
     let by_link = (typed == Door::Web).then_some(Via::Web);
@@ -103,16 +103,23 @@ fn is_below_a_run() -> bool {
     RUN_MARKS.iter().any(|mark| std::env::var_os(mark).is_some())
 }
 
-/// Whether another session has started the host, or the terminal, around this process.
-/// Where processes have no names that cannot be told.
-fn is_below_another_session(world: &World) -> bool {
+/// The way by which a person says what a hook of this session has seen: typed, or chosen
+/// in a dialog. Nothing if a run, or another session, has started it, because a model may
+/// have typed it then.
+pub fn says_in_session(world: &World, session_id: &str, way: Via) -> Option<Source> {
+    (!is_below_a_run() && !is_below_another_session(world, Some(session_id)))
+        .then(|| Source::person(way))
+}
+
+/// Whether a session that is not this one has started the host, or the terminal, around
+/// this process. Where processes have no names that cannot be told.
+fn is_below_another_session(world: &World, own: Option<&str>) -> bool {
     let Some(host) = world.launcher.host() else { return false };
-    let own = session::of_any_host(world);
     let ancestors = process::ancestors();
     let above = ancestors.iter().skip_while(|ancestor| **ancestor != host).skip(1);
     // A host may start its own commands through a program in between.
     let mut sessions = above.filter_map(|ancestor| session::session_of(world, ancestor));
-    sessions.any(|session| own.as_ref() != Some(&session))
+    sessions.any(|session| own != Some(session.as_str()))
 }
 
 /// Whether somebody has typed this very command as a whole message in the

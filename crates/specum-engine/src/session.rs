@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use specum_core::authoring::dialog::Dialog;
 use specum_core::digest::Digest;
 use specum_core::hook::Host;
 use specum_core::state::Process;
@@ -85,6 +86,42 @@ pub fn take_typed(world: &World, session_id: &str, words: &[String]) -> bool {
         let _ = world.disk.remove(&path);
     }
     is_typed
+}
+
+/// A dialog that a host shows a person in the place of what its model has asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownDialog {
+    /// The host's id of the call; `None` once it is answered.
+    pub tool_use_id: Option<String>,
+    /// The folder of the spec.
+    pub spec: PathBuf,
+    /// The name of the document.
+    pub doc: String,
+    /// The digest of the text that the person is shown.
+    pub digest: String,
+    /// What is asked.
+    pub dialog: Dialog,
+}
+
+/// Keeps the dialog that a session shows, until it is answered or another one is shown.
+pub fn keep_dialog(world: &World, session_id: &str, shown: &ShownDialog) -> Result<(), FileError> {
+    let Some(path) = dialog_path(world, session_id) else { return Ok(()) };
+    write_json(world, &path, shown)
+}
+
+/// The dialog that a session has shown last.
+pub fn last_dialog(world: &World, session_id: &str) -> Option<ShownDialog> {
+    let bytes = world.disk.read(&dialog_path(world, session_id)?, MAX_BYTES).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Takes the dialog that a call of a session shows. It is answered once.
+pub fn take_dialog(world: &World, session_id: &str, tool_use_id: &str) -> Option<ShownDialog> {
+    let shown = last_dialog(world, session_id)?;
+    (shown.tool_use_id.as_deref() == Some(tool_use_id)).then_some(())?;
+    world.disk.remove(&dialog_path(world, session_id)?).ok()?;
+    Some(shown)
 }
 
 fn write_json(world: &World, path: &Path, value: &impl Serialize) -> Result<(), FileError> {
@@ -289,6 +326,10 @@ fn process_path(world: &World, process: &Process) -> Option<PathBuf> {
 
 fn typed_path(world: &World, session_id: &str) -> Option<PathBuf> {
     Some(path_of(world, session_id)?.with_extension("typed.json"))
+}
+
+fn dialog_path(world: &World, session_id: &str) -> Option<PathBuf> {
+    Some(path_of(world, session_id)?.with_extension("dialog.json"))
 }
 
 fn note_path(world: &World, session_id: &str) -> Option<PathBuf> {

@@ -15,6 +15,7 @@ mod completions;
 mod demo;
 mod diff;
 mod doctor;
+mod document;
 mod epic;
 mod fail;
 mod finish;
@@ -38,6 +39,7 @@ mod run;
 mod schema;
 mod serve;
 mod skip;
+mod start;
 mod status;
 mod switch;
 mod tick;
@@ -53,6 +55,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 use specum_core::hook::Host;
+use specum_core::spec::Doc;
 use thiserror::Error;
 
 use crate::exit::Exit;
@@ -114,6 +117,15 @@ enum Verb {
     Epic(epic::Args),
     New(new::Args),
     Plan(Box<plan::Args>),
+    Start(start::Args),
+    #[command(hide = true)]
+    Research(document::Args),
+    #[command(hide = true)]
+    Requirements(document::Args),
+    #[command(hide = true)]
+    Design(document::Args),
+    #[command(hide = true)]
+    Tasks(document::Args),
     Run(Box<run::Args>),
     Implement(implement::Args),
     Next(next::Args),
@@ -151,7 +163,15 @@ struct HookArgs {
 }
 
 /// The verbs that are slash commands in a host.
-const SESSION_VERBS: [&str; 15] = [
+const SESSION_VERBS: [&str; 23] = [
+    "start",
+    "new",
+    "research",
+    "requirements",
+    "design",
+    "tasks",
+    "index",
+    "trace",
     "implement",
     "cancel",
     "status",
@@ -170,7 +190,7 @@ const SESSION_VERBS: [&str; 15] = [
 ];
 
 /// The verbs that are a person's to say, or may be.
-const PERSONS_VERBS: [&str; 12] = [
+const PERSONS_VERBS: [&str; 13] = [
     "tick",
     "accept",
     "resume",
@@ -183,6 +203,7 @@ const PERSONS_VERBS: [&str; 12] = [
     "unskip",
     "undo",
     "approve",
+    "change",
 ];
 
 /// Whether a verb is a person's to say, or may be.
@@ -218,6 +239,13 @@ pub(crate) fn named_spec(verb: &str, arguments: &[String]) -> Result<Option<Stri
         Some(Verb::Unskip(args)) => args.spec,
         Some(Verb::Undo(args)) => args.spec,
         Some(Verb::Approve(args)) => args.spec,
+        Some(Verb::Trace(args)) => args.spec,
+        Some(
+            Verb::Research(args)
+            | Verb::Requirements(args)
+            | Verb::Design(args)
+            | Verb::Tasks(args),
+        ) => args.spec,
         Some(Verb::Change(args)) => args.spec,
         _ => None,
     })
@@ -330,6 +358,11 @@ fn answer_verb(verb: &Verb, matches: &ArgMatches, caller: &Caller<'_>) -> Answer
         Verb::Epic(args) => epic::run(args, caller),
         Verb::New(args) => new::run(args, caller),
         Verb::Plan(args) => plan::run(args, caller),
+        Verb::Start(args) => start::run(args, caller),
+        Verb::Research(args) => document::run(Doc::Research, args, caller),
+        Verb::Requirements(args) => document::run(Doc::Requirements, args, caller),
+        Verb::Design(args) => document::run(Doc::Design, args, caller),
+        Verb::Tasks(args) => document::run(Doc::Tasks, args, caller),
         Verb::Run(args) => run::run(args, run::GivenFlags::of(matches), caller),
         Verb::Implement(args) => implement::run(args, caller),
         Verb::Next(args) => next::run(args, caller),

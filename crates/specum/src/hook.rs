@@ -10,6 +10,8 @@ mod agent;
 mod answer;
 mod command;
 mod end_of_turn;
+mod planning;
+mod question;
 mod turn;
 
 use std::io::{self, Read, Write};
@@ -313,7 +315,7 @@ fn decide(
 fn is_ours(store: &Store, state: Option<&State>) -> bool {
     // A state of ours says so; one of an earlier version, or one that cannot be
     // read, leaves it to the journal.
-    state.is_some_and(|state| state.plan.is_some())
+    state.is_some_and(|state| state.plan.is_some() || state.planning.is_some())
         || store.ledger().is_ok_and(|ledger| ledger.is_under_way())
 }
 

@@ -29,6 +29,8 @@ pub enum Via {
     Prompt,
     /// The web view, by a link that may act.
     Web,
+    /// A dialog of a host's session, whose text and answer are ours.
+    Dialog,
     /// A way of which only a newer version knows.
     #[serde(other)]
     Other,

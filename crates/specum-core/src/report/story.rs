@@ -42,7 +42,7 @@ fn line(record: &Record, veil: &Veil) -> Option<Told> {
 fn said_by(record: &Record) -> Option<&'static str> {
     match (&record.entry, record.by, record.via) {
         (Entry::Opened { .. } | Entry::Passed { .. } | Entry::Failed { .. }, ..) => None,
-        (_, Some(Actor::Person), Some(Via::Command | Via::Prompt)) => {
+        (_, Some(Actor::Person), Some(Via::Command | Via::Prompt | Via::Dialog)) => {
             Some(", by a person in a session")
         }
         (_, Some(Actor::Person), Some(Via::Web)) => Some(", by a person in the browser"),

@@ -1,6 +1,8 @@
 use super::*;
 use crate::owner::Asker;
 
+mod planning;
+
 const OPEN: &str = "- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n";
 const DONE: &str = "- [x] 1.1 a\n- [x] 1.2 b\n- [x] 1.3 c\n";
 

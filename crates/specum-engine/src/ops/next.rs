@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use specum_core::attempt::Attempt;
+use specum_core::authoring::Due as Planned;
 use specum_core::completion;
+use specum_core::hook::Host;
 use specum_core::line;
 use specum_core::machine::Due;
-use specum_core::prompt;
+use specum_core::prompt::{self, planning};
+use specum_core::spec::Doc;
 use specum_core::summary::Places;
 use specum_core::verify::Role;
 
@@ -132,14 +135,12 @@ impl DueWork {
             DueWork::Complete { message, say } => {
                 format!("{message} Say {say} alone on a line, and stop.\n")
             }
-            DueWork::Document { document } => format!(
-                "{file} is due: call {agent} with the prompt `phase {name}`, or write it as `specum \
-                 next` says and then run `specum finish {name}`.\n",
-                file = document.file,
-                agent = document.agent,
-                name = document.document,
+            DueWork::Document { document } => due_in_words(&document.document, Planned::Author),
+            DueWork::Approval { approval, .. } => format!(
+                "{}\n\n{}",
+                approval.for_person(),
+                due_in_words(&approval.document, Planned::Approve)
             ),
-            DueWork::Approval { message, .. } => format!("{message}\nTell the person, and stop.\n"),
             DueWork::Paused(wait)
             | DueWork::Blocked(wait)
             | DueWork::Waits(wait)
@@ -158,6 +159,11 @@ impl DueWork {
     pub fn is_complete(&self) -> bool {
         matches!(self, DueWork::Complete { .. })
     }
+}
+
+/// What a coordinator does about a document.
+fn due_in_words(name: &str, due: impl FnOnce(Doc) -> Planned) -> String {
+    Doc::named(name).map_or_else(String::new, |doc| planning::in_words(Host::Claude, due(doc)))
 }
 
 /// Opens what is due, for a caller in a shell. Asked twice without a result

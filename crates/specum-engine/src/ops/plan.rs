@@ -105,6 +105,18 @@ pub struct WaitingDocument {
     pub warnings: Vec<String>,
 }
 
+impl WaitingDocument {
+    /// What a person is to know of it, where nothing can be asked.
+    pub fn for_person(&self) -> String {
+        let mut text = format!("{} is ready: {}", self.file, self.summary);
+        for question in &self.questions {
+            let options = question.options.join(" | ");
+            text.push_str(&format!("\n{}: {} ({options})", question.id, question.text));
+        }
+        text
+    }
+}
+
 /// A question that a document leaves open.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OpenQuestion {

@@ -81,7 +81,10 @@ pub fn start(
     refuse_to_lift_a_cap(caller, &workspace, &start)?;
     let holder = take_over(caller, &workspace)?;
     // Whoever types this has read the plan; an agent's shell agrees to nothing.
-    if workspace.planning()?.and_then(|planning| planning.awaits()) == Some(Doc::Tasks) {
+    // A state that cannot be read has no planning, and is rebuilt below.
+    let planning =
+        workspace.store.read_state().and_then(Result::ok).and_then(|state| state.planning);
+    if planning.and_then(|planning| planning.awaits()) == Some(Doc::Tasks) {
         let source = caller.require_person("implement")?;
         plan::approve_document(&workspace, Some(Doc::Tasks), &BTreeMap::new(), None, source)?;
     }

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::{Answered, answer};
+use super::{Answered, answer, start};
 use specum_engine::ops::{self, Approval, ApproveEpic, Caller, NewState};
+use specum_engine::session;
 
 /// Agree to what waits for you: a document of a plan, or its next phase
 ///
@@ -44,6 +45,11 @@ pub(super) fn run(args: &Args, caller: &Caller<'_>) -> Answered {
     let spec = args.spec.as_deref().filter(|_| doc.is_none());
     let answers: BTreeMap<String, String> = args.answers.iter().cloned().collect();
     let approval = ops::approve(caller, spec, doc, &answers)?;
+    if let (Approval::Document(approved), true) = (&approval, session::current().is_some()) {
+        // Whoever coordinates the planning here goes on at once.
+        let workspace = caller.workspace(Some(&approved.name))?;
+        return start::show(caller, &workspace);
+    }
     answer(args.json, &approval, |approval| match approval {
         Approval::Phase(approve) => {
             format!("approved: {}; go on with `specum run`, or in the session", approve.phase)

@@ -63,11 +63,21 @@ pub(super) fn show_what_is_due(workspace: &Workspace) -> Answered {
     Ok(exit(&next))
 }
 
+/// The same for a caller who asks for work.
+pub(super) fn show_next(caller: &Caller<'_>, workspace: &Workspace) -> Answered {
+    let next = ops::next(caller, workspace)?;
+    show(workspace.world(), &next)?;
+    Ok(exit(&next))
+}
+
 /// Prints what is due, for a coordinator.
 fn show_calls(next: &DueWork) -> Result<(), Failure> {
     print(next.for_coordinator().trim_end())?;
     match next {
-        DueWork::Task { .. } | DueWork::Verify { .. } | DueWork::Parallel { .. } => {
+        DueWork::Task { .. }
+        | DueWork::Verify { .. }
+        | DueWork::Parallel { .. }
+        | DueWork::Document { .. } => {
             print("\nWithout the plugin's hooks: `specum next --brief` prints what to do.")
         }
         _ => Ok(()),

@@ -149,12 +149,7 @@ fn request(args: &Args, caller: &Caller<'_>) -> Result<PlanRequest, OpError> {
         (.., true) => Some(Profile::Full),
         _ => None,
     };
-    let words = args.goal.join(" ");
-    let read = args.from.as_ref().map(goal_from).transpose()?;
-    let (name, goal) = match read {
-        Some(goal) => (Some(words).filter(|words| !words.is_empty()), Some(goal)),
-        None => ops::name_and_goal(caller, &words)?,
-    };
+    let (name, goal) = name_and_goal(&args.goal, args.from.as_ref(), caller)?;
     Ok(PlanRequest {
         name,
         goal,
@@ -165,6 +160,20 @@ fn request(args: &Args, caller: &Caller<'_>) -> Result<PlanRequest, OpError> {
     })
 }
 
+/// The spec that the words name, and what is to be done.
+pub(super) fn name_and_goal(
+    words: &[String],
+    from: Option<&PathBuf>,
+    caller: &Caller<'_>,
+) -> Result<(Option<String>, Option<String>), OpError> {
+    let words = words.join(" ");
+    match from.map(goal_from).transpose()? {
+        Some(goal) => Ok((Some(words).filter(|words| !words.is_empty()), Some(goal))),
+        None => ops::name_and_goal(caller, &words),
+    }
+}
+
+/// What is to be done, from a file or standard input.
 fn goal_from(from: &PathBuf) -> Result<String, OpError> {
     let mut bytes = Vec::new();
     if from.as_os_str() == "-" {

@@ -10,7 +10,7 @@ use specum_engine::ops::{self, Caller, Trace, TracedRequirement, TracedTask};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name or path of a spec; the active spec if left out
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Show only what is stale
     #[arg(long)]
     stale: bool,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use specum_core::attempt::{Attempt, Ending, Judgement, Ledger};
+use specum_core::authoring;
 use specum_core::brief::BriefMarker;
 use specum_core::hook::HookOutput;
 use specum_core::journal::Entry;
@@ -16,10 +17,11 @@ use specum_core::line;
 use specum_core::machine::{self, Event};
 use specum_core::owner::{Asker, Holder, Owner};
 use specum_core::prompt;
+use specum_core::spec::Doc;
 use specum_core::state::{Phase, State};
 use specum_core::verify::Role;
 
-use super::{HookCall, Lookup, log, lookup};
+use super::{HookCall, Lookup, log, lookup, planning, question};
 use specum_engine::attempt::{AttemptError, By, NextWork, Workspace};
 use specum_engine::ops::OpError;
 use specum_engine::owner;
@@ -37,14 +39,17 @@ const BRIEF_SEARCH: u64 = 4 * 1024 * 1024;
 const KEPT_RESULT: usize = 64 * 1024;
 /// What the names of our sub-agents begin with. A person may have agents of
 /// their own that are called like ours.
-const OURS: &str = "ralph-specum:";
+pub(super) const OURS: &str = "ralph-specum:";
 
 /// The role a sub-agent plays for us, if it does.
 fn role_of(agent_type: &str) -> Option<Role> {
     match agent_type.strip_prefix(OURS)? {
         "spec-executor" => Some(Role::Executor),
         "qa-engineer" => Some(Role::QaEngineer),
-        _ => None,
+        planning::SMALL_PLANNER => Some(Role::Author(Doc::Tasks)),
+        author => {
+            Doc::ALL.into_iter().find(|doc| authoring::author(*doc) == author).map(Role::Author)
+        }
     }
 }
 
@@ -70,13 +75,17 @@ pub(super) fn before_call(input: &HookCall<'_>) -> Option<String> {
     if input.tool_name.as_deref() == Some("SendMessage") {
         return refuse_message(input);
     }
+    if question::is_question(input) {
+        return question::before(input);
+    }
     if !is_agent_call(input) {
         return None;
     }
     let asked = input.tool_input["prompt"].as_str().unwrap_or_default();
     let agent_type = input.tool_input["subagent_type"].as_str().unwrap_or_default();
     let is_ours = role_of(agent_type).is_some();
-    if !is_ours && named_task(asked).is_none() {
+    let means_a_document = planning::named_document(asked).is_some();
+    if !is_ours && !means_a_document && named_task(asked).is_none() {
         return None;
     }
     let workspace = match lookup(input) {
@@ -84,6 +93,14 @@ pub(super) fn before_call(input: &HookCall<'_>) -> Option<String> {
         Lookup::Loop(project, spec) => opened(&project, spec),
         Lookup::NoLoop(_) => None,
     };
+    if let Some(workspace) =
+        workspace.as_ref().filter(|workspace| planning::state(workspace).is_some())
+    {
+        // A sub-agent of the person's own may be told of a phase of something else.
+        let is_alone = asked.split_whitespace().count() == 2 || BriefMarker::find(asked).is_some();
+        let is_meant = is_ours || (means_a_document && is_alone);
+        return is_meant.then(|| given(workspace, planning::delegate(workspace, input, asked)));
+    }
     let workspace = match workspace.map(|workspace| (is_executing(&workspace), workspace)) {
         Some((Ok(()), workspace)) => workspace,
         Some((Err(why), _)) => return is_ours.then(|| denial(&why, &[])),
@@ -99,18 +116,23 @@ pub(super) fn before_call(input: &HookCall<'_>) -> Option<String> {
         return None;
     }
     let answer = delegate(&workspace, input, asked);
+    Some(given(&workspace, answer))
+}
+
+/// The answer to a call: the call as it is to be made, or why not.
+fn given(workspace: &Workspace, answer: Result<Value, Denial>) -> String {
     let news = workspace.take_news();
-    Some(match answer {
+    match answer {
         Ok(updated) => {
             let output = json!({"hookEventName": "PreToolUse", "updatedInput": updated});
             with_news(json!({"hookSpecificOutput": output}), &news)
         }
         Err(Denial(reason)) => denial(&reason, &news),
-    })
+    }
 }
 
 /// Refuses a call, in words for the coordinator.
-fn denial(reason: &str, news: &[String]) -> String {
+pub(super) fn denial(reason: &str, news: &[String]) -> String {
     let output = json!({
         "hookEventName": "PreToolUse",
         "permissionDecision": "deny",
@@ -165,7 +187,7 @@ fn means_a_task(workspace: &Workspace, asked: &str) -> bool {
 }
 
 /// Why a call is refused, in words for the coordinator.
-struct Denial(String);
+pub(super) struct Denial(pub(super) String);
 
 impl<E: Into<OpError>> From<E> for Denial {
     fn from(error: E) -> Denial {
@@ -211,7 +233,7 @@ fn delegate(workspace: &Workspace, input: &HookCall<'_>, asked: &str) -> Result<
 }
 
 /// Remembers that a session works on a loop, and which process it is.
-fn remember_session(input: &HookCall<'_>, session: &str, spec: &Spec) {
+pub(super) fn remember_session(input: &HookCall<'_>, session: &str, spec: &Spec) {
     let asked = Note::asked(session, input.turn_id.as_deref(), spec);
     let kept = asked.and_then(|()| match input.world.launcher.host() {
         Some(process) => session::keep_session_of(input.world, &process, session),
@@ -224,7 +246,7 @@ fn remember_session(input: &HookCall<'_>, session: &str, spec: &Spec) {
 
 /// Pauses a loop whose task was given out again and again, and none of the calls came
 /// back.
-fn refuse_after_too_many(
+pub(super) fn refuse_after_too_many(
     workspace: &Workspace,
     input: &HookCall<'_>,
     opened: &Attempt,
@@ -247,7 +269,7 @@ fn refuse_after_too_many(
 
 /// Records a call. A session that is given work of a spec nobody holds, holds
 /// it from then on: otherwise its results would not be judged.
-fn record_call(
+pub(super) fn record_call(
     workspace: &Workspace,
     input: &HookCall<'_>,
     opened: &Attempt,
@@ -284,7 +306,7 @@ fn record_call(
 
 /// Whether the asking session holds the spec already; an error if somebody else
 /// does.
-fn refuse_others(workspace: &Workspace, input: &HookCall<'_>) -> Result<bool, Denial> {
+pub(super) fn refuse_others(workspace: &Workspace, input: &HookCall<'_>) -> Result<bool, Denial> {
     let state = workspace.store.read_state().and_then(Result::ok);
     let asker = Asker::session_or_person(input.session_id.as_deref());
     match owner::holder(&workspace.store, state.as_ref(), asker) {
@@ -372,6 +394,14 @@ pub(super) fn end_of_agent(input: &HookCall<'_>) -> Option<String> {
     let session = input.session_id.as_deref().unwrap_or_default();
     let ledger = workspace.store.ledger().ok()?;
     let delegation = delegation_of(input, &workspace.spec, &ledger)?;
+    if matches!(delegation.role, Role::Author(_)) {
+        // An author that was sent back is at the next try.
+        let opened = ledger.open_attempt(&delegation.key)?;
+        return planning::judge(&workspace, &opened).unwrap_or_else(|error| {
+            log(&error.to_string());
+            None
+        });
+    }
     if ledger.has_verdict(&delegation.id) {
         note_late_work(&workspace, &delegation);
         return None;

@@ -13,9 +13,10 @@ use specum_core::journal::{Entry, Record};
 use specum_core::line;
 use specum_core::machine;
 use specum_core::verify::Proof;
+use specum_core::verify::Role;
 
 use super::agent::{is_agent_call, with_news};
-use super::{HookCall, Lookup, log, lookup};
+use super::{HookCall, Lookup, log, lookup, planning, question};
 use specum_engine::attempt::{Workspace, taken_back_in_words};
 use specum_engine::ops::{self, OpError};
 use specum_engine::session::Note;
@@ -31,6 +32,9 @@ pub(super) struct Answer {
 
 /// `post-tool-use`.
 pub(super) fn after_call(input: &HookCall<'_>) -> Option<String> {
+    if question::is_question(input) {
+        return question::after(input);
+    }
     if !is_agent_call(input) {
         return None;
     }
@@ -126,6 +130,9 @@ fn outcome(
     said: &str,
 ) -> Result<Answer, OpError> {
     let id = &delegation.key.id;
+    if matches!(delegation.role, Role::Author(_)) && !workspace.was_cancelled() {
+        return planning::ended(workspace, delegation, (call, said));
+    }
     if workspace.was_cancelled() {
         let text = format!("Task {id}: the loop was cancelled meanwhile. Stop here.\n");
         return Ok(Answer { text, news: Vec::new() });

@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
+use specum_core::authoring::goal;
 use specum_core::hook::{HookOutput, split_arguments};
+use specum_core::spec::Doc;
 
 use super::{HookCall, log};
 use crate::commands;
@@ -18,6 +20,9 @@ use specum_engine::store::Store;
 
 /// What a command of ours is called in the host.
 const PREFIX: &str = "ralph-specum:";
+
+/// The commands that need no spec, and no folder of specs.
+const BEGINNING: [&str; 3] = ["start", "new", "index"];
 
 pub(super) fn expansion(input: &HookCall<'_>) -> Option<String> {
     let verb = input.command_name.as_deref()?.strip_prefix(PREFIX)?;
@@ -40,11 +45,8 @@ fn refuse_early(project: &Project, verb: &str, spec: Option<Spec>) -> Result<(),
     if matches!(verb, "help" | "switch") {
         return Ok(());
     }
-    if let Some(problems) = settings_problems(project) {
-        return Err(problems);
-    }
     let spec = spec.ok_or("no spec is active; /ralph-specum:switch <spec> makes one so")?;
-    if verb == "status" {
+    if matches!(verb, "status" | "trace") {
         return Ok(());
     }
     let said = |error: AttemptError| error.to_string();
@@ -56,13 +58,43 @@ fn refuse_early(project: &Project, verb: &str, spec: Option<Spec>) -> Result<(),
     }
 }
 
+/// The arguments of a command as a command line has them. Behind the verbs that plan
+/// stands free text: an apostrophe in it opens no quote.
+fn arguments(project: Option<&Project>, verb: &str, typed: &str) -> Result<Vec<String>, String> {
+    let said = |why: String| format!("/{PREFIX}{verb}: {why}");
+    let is_spec = |name: &str| project.is_some_and(|project| project.spec(name).is_ok());
+    let line = |flags: Vec<String>, text: &str| {
+        let text = (!text.is_empty()).then(|| ["--".to_owned(), text.to_owned()]);
+        flags.into_iter().chain(text.into_iter().flatten()).collect()
+    };
+    if verb == "start" {
+        let goal = goal::take_flags(typed).map_err(said)?;
+        return Ok(line(goal.flags, &goal.text));
+    }
+    if Doc::named(verb).is_some() {
+        let first = typed.split_whitespace().next().filter(|word| is_spec(word));
+        let text = typed.trim().strip_prefix(first.unwrap_or_default()).unwrap_or_default();
+        let spec = first.into_iter().flat_map(|name| ["--spec".to_owned(), name.to_owned()]);
+        return Ok(line(spec.collect(), text.trim()));
+    }
+    split_arguments(typed).ok_or_else(|| said(format!("a quote is not closed in: {typed}")))
+}
+
 fn prepare(input: &HookCall<'_>, verb: &str, typed: &str) -> Result<(), String> {
-    let arguments = split_arguments(typed)
-        .ok_or_else(|| format!("/{PREFIX}{verb}: a quote is not closed in: {typed}"))?;
-    let spec = commands::named_spec(verb, &arguments)?;
     let home = std::env::var_os("HOME");
-    let project = Project::find(input.world, Path::new(&input.cwd), home.as_deref().map(Path::new))
-        .ok_or("no specs in this folder or above; a plan is a file specs/<name>/tasks.md")?;
+    let found = Project::find(input.world, Path::new(&input.cwd), home.as_deref().map(Path::new));
+    let arguments = arguments(found.as_ref(), verb, typed)?;
+    let spec = commands::named_spec(verb, &arguments)?;
+    let needs_settings = !matches!(verb, "help" | "switch");
+    if let Some(problems) = found.as_ref().filter(|_| needs_settings).and_then(settings_problems) {
+        return Err(problems);
+    }
+    // These make the folder of a spec, and look at it themselves.
+    if BEGINNING.contains(&verb) {
+        return keep(input, verb, arguments);
+    }
+    let project =
+        found.ok_or("no specs in this folder or above; a plan is a file specs/<name>/tasks.md")?;
     let of_session = || {
         let noted = noted_spec(input.world, input.session_id.as_deref()?)?;
         Store::of(&noted.1).has_state().then_some(noted)
@@ -78,6 +110,11 @@ fn prepare(input: &HookCall<'_>, verb: &str, typed: &str) -> Result<(), String> 
         None => project.current().map_err(|error| error.to_string())?,
     };
     refuse_early(&project, verb, spec)?;
+    keep(input, verb, arguments)
+}
+
+/// Keeps the arguments for the command itself.
+fn keep(input: &HookCall<'_>, verb: &str, arguments: Vec<String>) -> Result<(), String> {
     // `help` runs no verb of ours that would pick anything up.
     let Some(session_id) = input.session_id.clone().filter(|_| verb != "help") else {
         return Ok(());

@@ -19,7 +19,7 @@ use specum_core::owner::Asker;
 use specum_core::stop::Stake;
 use specum_core::verify::Role;
 
-use super::{HookCall, answer, decided, is_ours, log, stake};
+use super::{HookCall, answer, decided, is_ours, log, planning, stake};
 use specum_engine::attempt::{By, Workspace};
 use specum_engine::ops::{self, DueWork, OpError};
 use specum_engine::owner;
@@ -174,6 +174,11 @@ fn judge(
         git.exclude_own_files()?;
     }
     hold(&workspace, input, session)?;
+    if planning::state(&workspace).is_some() {
+        // A document is judged when it is handed in; its commit may have to be made here.
+        workspace.commit_documents()?;
+        return Ok(TurnJudgement::default());
+    }
     workspace.take_back_ticks()?;
     if let Some(opened) = hands_in(&workspace.store, input) {
         let said = input.last_message.as_deref().unwrap_or_default();

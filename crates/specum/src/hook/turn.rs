@@ -13,7 +13,7 @@ use specum_core::owner::{Asker, Holder};
 
 use super::agent::with_news;
 use super::answer::{called, ended};
-use super::{HookCall, log};
+use super::{HookCall, log, planning};
 use crate::commands;
 use specum_engine::attempt::Workspace;
 use specum_engine::ops::noted_spec;
@@ -29,9 +29,23 @@ const NOTIFICATION: &str = "<task-notification>";
 const OF_GEMINI_ITSELF: &str = "[System: ";
 
 /// The slash commands that ask for work.
-const ASKING: [&str; 2] = ["/ralph-specum:implement", "/ralph-specum:resume"];
+const ASKING: [&str; 7] = [
+    "/ralph-specum:implement",
+    "/ralph-specum:resume",
+    "/ralph-specum:start",
+    "/ralph-specum:research",
+    "/ralph-specum:requirements",
+    "/ralph-specum:design",
+    "/ralph-specum:tasks",
+];
 
 pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
+    let word = planning::typed_word(input, is_nested);
+    remember_turn(input, word.is_some()).or(word)
+}
+
+/// Remembers what has opened the turn. To a notification of the host there is an answer.
+fn remember_turn(input: &HookCall<'_>, has_asked: bool) -> Option<String> {
     let prompt = input.prompt.as_deref()?.trim();
     if let Some(answer) = notified_of(prompt).and_then(|call| notification(input, prompt, call)) {
         return Some(answer);
@@ -41,7 +55,8 @@ pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
     if input.agent_id.is_some() {
         return None;
     }
-    keep_typed_verb(input, session, prompt);
+    // A word that was carried out is not the model's to carry out again.
+    keep_typed_verb(input, session, if has_asked { "" } else { prompt });
     let note = match Note::of(input.world, session) {
         Some(note) => note,
         // Its commands have to know that hooks are called here.
@@ -67,9 +82,12 @@ pub(super) fn submit(input: &HookCall<'_>) -> Option<String> {
         remember(input, &Note { turn: Some(Turn::now(input.world, id, was_a_persons)), ..note });
         return None;
     }
-    let asks = ASKING.iter().any(|command| {
-        prompt.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    });
+    let asks = has_asked
+        || ASKING.iter().any(|command| {
+            prompt
+                .strip_prefix(command)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        });
     let id = input.turn_id.clone().unwrap_or_default();
     // Words that are typed while a turn is under way open none.
     let is_same_turn = |turn: &Turn| !id.is_empty() && turn.id == id;

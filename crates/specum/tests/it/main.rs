@@ -58,6 +58,8 @@ mod other_tools;
 /// Plans of other tools become specs.
 mod import;
 
+/// The documents of a small spec, and authors that write them.
+mod authored;
 /// Goals of several specs.
 mod epic;
 

@@ -3,6 +3,7 @@
 
 mod commands;
 mod interactive;
+mod planning;
 mod turn;
 
 use std::path::Path;

@@ -13,6 +13,9 @@ mod answer;
 /// `prompt`: what a person types behind a slash command.
 mod prompt;
 
+/// A planning: authors, the question, and what a person answers.
+mod planning;
+
 /// `submit` and `stop`: who opened a turn, and who may end it.
 mod turn;
 

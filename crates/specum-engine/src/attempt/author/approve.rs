@@ -232,6 +232,7 @@ impl Workspace {
             Some(Via::Terminal) => "terminal",
             Some(Via::Command) => "command",
             Some(Via::Prompt) => "prompt",
+            Some(Via::Dialog) => "dialog",
             Some(_) | None => "",
         };
         let approval = Approval {

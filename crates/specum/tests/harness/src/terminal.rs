@@ -21,6 +21,7 @@ use crate::PATIENCE;
 
 pub const ESCAPE: &str = "\x1b";
 pub const ENTER: &str = "\r";
+pub const DOWN: &str = "\x1b[B";
 pub const CTRL_C: &str = "\x03";
 pub const CTRL_Z: &str = "\x1a";
 
@@ -133,6 +134,13 @@ impl Terminal {
         let shows = |screen: &Screen| screen.ended || screen.contents().contains(text);
         self.press_repeatedly(keys, shows);
         self.shows(text)
+    }
+
+    /// Presses a key until the screen does not show a text any more.
+    pub fn press_until_gone(&mut self, keys: &str, text: &str) {
+        let is_gone = |screen: &Screen| screen.ended || !screen.contents().contains(text);
+        self.press_repeatedly(keys, is_gone);
+        self.until(&format!("screen without `{text}`"), |screen| !screen.contains(text));
     }
 
     /// Presses a key until the program has ended by itself.

@@ -49,6 +49,22 @@ impl Conversation {
         self.terminal.until(&format!("`{text}` typed"), |screen| input(screen) == text);
     }
 
+    /// Presses keys, where the host shows something else than a line to type into.
+    pub fn presses(&mut self, keys: &str) {
+        self.terminal.press(keys);
+    }
+
+    /// Presses a key, again after a while, until a text is on the screen: a host that
+    /// has just drawn may throw away what is typed.
+    pub fn presses_until(&mut self, keys: &str, text: &str) -> String {
+        self.terminal.press_until(keys, text)
+    }
+
+    /// The same until a text is gone.
+    pub fn presses_until_gone(&mut self, keys: &str, text: &str) {
+        self.terminal.press_until_gone(keys, text);
+    }
+
     /// Presses Esc, and waits until what was at work is interrupted.
     pub fn interrupts(&mut self) {
         self.terminal.press(ESCAPE);
