@@ -84,3 +84,17 @@ fn no_crate_is_there_in_two_versions_but_those_that_are_listed() {
         versions.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
     assert_eq!(twice, listed("skip"), "`cargo tree --target all --duplicates` shows why");
 }
+
+#[test]
+fn the_first_command_of_the_readme_builds_specum_alone() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--no-deps"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // `cargo run` takes the one program that a package names for it, and builds no other.
+    let named = metadata["packages"].as_array().unwrap().iter();
+    let named: Vec<&str> = named.filter_map(|package| package["default_run"].as_str()).collect();
+    assert_eq!(named, ["specum"]);
+}
