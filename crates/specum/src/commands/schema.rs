@@ -25,7 +25,7 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 37] = [
+const ANSWERS: [(&str, MakeSchema); 38] = [
     ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
@@ -62,6 +62,7 @@ const ANSWERS: [(&str, MakeSchema); 37] = [
     ("doctor", of::<ops::Doctor>),
     ("plugin", of::<PluginChange>),
     ("plugin-path", of::<PluginPath>),
+    ("plan", line),
     ("error", of::<FailureJson>),
 ];
 
@@ -77,7 +78,7 @@ fn of<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// A line of `specum run --json` or `specum log --json`. The kinds of events and
+/// A line of `specum run --json`, `specum plan --json` or `specum log --json`. The kinds of events and
 /// their fields are documented in docs/run-events.md.
 fn line() -> Schema {
     json_schema!({
