@@ -162,30 +162,6 @@ fn a_person_takes_the_defaults_and_all_that_follows() {
 }
 
 #[test]
-fn what_a_person_types_goes_to_the_author() {
-    for program in host::claudes() {
-        let (world, model) = (project(), model());
-        let mut person = begun(&program, &world, &model);
-        person.presses(ENTER);
-        person.sees("❯ 1. Approve");
-        person.presses_until(DOWN, "❯ 4. Type something");
-        person.presses("greet in verse");
-        person.sees("greet in verse");
-        person.presses(ENTER);
-        person.sees("Submit answers");
-        person.presses(ENTER);
-
-        model.wait_until(|requests| {
-            let is_told = |request: &Request| {
-                request.is_subagent() && request.user_texts().concat().contains("greet in verse")
-            };
-            requests.iter().any(is_told)
-        });
-        person.leaves();
-    }
-}
-
-#[test]
 fn esc_moves_nothing() {
     for program in host::claudes() {
         let (world, model) = (project(), model());
