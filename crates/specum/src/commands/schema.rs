@@ -25,7 +25,7 @@ pub(super) struct Args {
 type MakeSchema = fn() -> Schema;
 
 /// What has a schema.
-const ANSWERS: [(&str, MakeSchema); 38] = [
+const ANSWERS: [(&str, MakeSchema); 37] = [
     ("list", of::<ops::SpecList>),
     ("switch", of::<ops::Switch>),
     ("status", of::<ops::Status>),
@@ -39,7 +39,6 @@ const ANSWERS: [(&str, MakeSchema); 38] = [
     ("import", of::<ops::Import>),
     ("epic", of::<ops::EpicView>),
     ("approve-epic", of::<ops::ApproveEpic>),
-    ("plan", line),
     ("run", line),
     ("dry-run", of::<ops::DryRun>),
     ("implement", of::<ops::Implement>),
