@@ -52,7 +52,7 @@ pub enum NextDocument {
     Author(Box<Attempt>),
     /// A person agrees to this document, or says what is to change.
     Approve(Doc),
-    /// A person mends this document: nobody got it right.
+    /// A person fixes this document: no author got it right.
     Fix(Doc, String),
     /// Nothing: a person has to let it go on. Why, if nobody but specum wanted it to wait.
     Paused(Option<String>),
@@ -76,7 +76,7 @@ pub struct DocumentVerdict {
     pub doc: Doc,
     /// Which attempt it was.
     pub attempt: u64,
-    /// What is to be mended, a line each; none if the document is good.
+    /// What is to be fixed, a line each; none if the document is good.
     pub errors: Vec<String>,
     /// What a person should know.
     pub warnings: Vec<String>,
@@ -226,7 +226,7 @@ impl Workspace {
                 return Ok(NextDocument::Author(Box::new(opened)));
             }
             let document = planned.planning.document(doc);
-            // What an author has left behind is that author's to mend.
+            // What an author has left behind is that author's to fix.
             let is_new = document == authoring::Document::default();
             let begun = planned.planning.clone();
             drop(planned);

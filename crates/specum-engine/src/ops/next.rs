@@ -231,7 +231,7 @@ fn open_document(workspace: &Workspace) -> Result<DueWork, OpError> {
             DueWork::Approval { approval, message }
         }
         NextDocument::Fix(doc, why) => DueWork::Blocked(wait(format!(
-            "{why}. A person mends {}, then `specum resume` goes on with it.",
+            "{why}. A person fixes {}, then `specum resume` goes on with it.",
             doc.file()
         ))),
         NextDocument::Paused(why) => {

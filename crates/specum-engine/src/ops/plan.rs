@@ -177,7 +177,7 @@ pub struct DocumentFinish {
     pub attempt: u64,
     /// Whether it is good.
     pub passed: bool,
-    /// What is to be mended, a line each.
+    /// What is to be fixed, a line each.
     pub findings: Vec<String>,
     /// What a person should know.
     pub warnings: Vec<String>,

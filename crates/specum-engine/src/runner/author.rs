@@ -48,7 +48,7 @@ impl Crew<'_> {
                 Input::NothingDue(Outcome::Waits { why })
             }
             NextDocument::Fix(doc, why) => {
-                let why = format!("{why}. Mend {}, then `specum resume`", doc.file());
+                let why = format!("{why}. Fix {}, then `specum resume`", doc.file());
                 Input::NothingDue(Outcome::Blocked { why })
             }
             NextDocument::Paused(Some(why)) => Input::NothingDue(Outcome::Waits { why }),
@@ -182,7 +182,7 @@ impl Crew<'_> {
         (path, in_git)
     }
 
-    /// What the checks of a plan do before the work. A plan that is to be mended anyway is
+    /// What the checks of a plan do before the work. A plan that is to be fixed anyway is
     /// not worth the time.
     fn first_runs(
         &self,

@@ -4,11 +4,12 @@
 /// for. What is merely misspelt is left to the argument parser.
 pub(super) fn instead_of(verb: &str) -> Option<&'static str> {
     Some(match verb {
-        "init" | "new" | "create" | "plan" | "setup" | "import" | "add" | "edit" => {
-            "a plan is a file that you or an agent writes: specs/<name>/tasks.md, a list of \
-             checkboxes. `specum help format` says how, and a run takes up what you add"
+        "init" | "create" | "setup" | "add" | "edit" => {
+            "`specum plan \"what you want\"` has a plan written. Or write it yourself: \
+             specs/<name>/tasks.md, a list of checkboxes. `specum help format` says how, and \
+             a run takes up what you add"
         }
-        "start" | "begin" | "go" | "work" | "exec" | "execute" | "build" | "apply" => {
+        "begin" | "go" | "work" | "exec" | "execute" | "build" | "apply" => {
             "`specum run` works a plan"
         }
         "continue" => "`specum run` goes on with a plan; `specum resume` with a paused one",
@@ -55,7 +56,7 @@ mod tests {
         let definition = crate::commands::definition();
         let known: Vec<&str> = definition.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(known.iter().find(|verb| instead_of(verb).is_some()), None);
-        for verb in ["start", "stop", "watch", "show", "settings", "use", "revert"] {
+        for verb in ["begin", "stop", "watch", "show", "settings", "use", "revert"] {
             assert!(instead_of(verb).is_some(), "{verb}");
         }
         assert_eq!(instead_of("rnu"), None, "a slip is no other tool's command");

@@ -214,7 +214,7 @@ pub enum Line {
         document: String,
         /// What became of it: `good`, `wrong` or `agreed`.
         standing: &'static str,
-        /// What is to be mended, or what a person should know, a line each.
+        /// What is to be fixed, or what a person should know, a line each.
         findings: Vec<String>,
     },
     /// Something a person should know.

@@ -57,7 +57,7 @@ fn an_author_who_is_wrong_three_times_blocks_the_spec_until_a_person_resumes_it(
     assert_eq!(status(&world, "requirements"), "blocked");
     plan(&world, &["--quick", GOAL]).exits(6);
     assert_eq!(starts(&world).len(), 3, "nobody is asked again");
-    // A person mends it by hand.
+    // A person fixes it by hand.
     world.write(&format!("{SPEC}/requirements.md"), REQUIREMENTS);
     world.person(&["resume"]);
     plan(&world, &["--quick", GOAL]).exits(0);
