@@ -103,7 +103,7 @@ fn bash_completes_verbs_options_values_and_the_names_of_the_project() {
         assert_eq!(said.exits(0).stderr, "", "{line}");
         said.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(complete(&["imp"]), ["implement"]);
+    assert_eq!(complete(&["impl"]), ["implement"]);
     assert_eq!(complete(&["run", "--max-c"]), ["--max-cost"]);
     assert_eq!(complete(&["plugin", "inst"]), ["install"]);
     assert_eq!(complete(&["switch", "t"]), ["tea-time", "test-spec"]);

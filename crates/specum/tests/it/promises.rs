@@ -26,7 +26,7 @@ fn the_lock_is_not_held_while_an_agent_a_check_or_git_runs() {
     world.git_hook("pre-commit", &asks_for_the_lock("git"));
     world.specum(&["run", "--agent", "script"]).exits(0);
     let asked = || fs::read_to_string(world.home().join("lock-asked")).unwrap();
-    assert_eq!(asked(), "agent: free\ncheck: free\ngit: free\n");
+    assert_eq!(asked(), "check: free\nagent: free\ncheck: free\ngit: free\n");
     // The question is a good one.
     let held = File::options().write(true).open(world.path(LOCK)).unwrap();
     held.lock().unwrap();

@@ -149,7 +149,9 @@ fn names_of_specs_lead_nowhere_else() {
         let below: Vec<_> =
             fs::read_dir(&state).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert!(
-            below.iter().all(|name| name == "logs" || name == "worktrees"),
+            below
+                .iter()
+                .all(|name| ["logs", "projects", "worktrees"].iter().any(|known| name == known)),
             "{name}: {below:?}"
         );
         let references = world.git(&["for-each-ref", "--format=%(refname)"]);
