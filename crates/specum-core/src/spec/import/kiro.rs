@@ -1,7 +1,7 @@
 //! Kiro: `requirements.md` with numbered requirements and criteria, `design.md`, and
 //! `tasks.md` with nested boxes that name criteria as `_Requirements: 1.2_`.
 
-use super::plan::{Entry, Reading, tasks};
+use super::plan::{Entry, Reading, free_numbers, tasks};
 use super::write::{Stated, Stating, Story, requirements};
 use super::{Imported, Source, design_of, find};
 use crate::spec::Doc;
@@ -130,6 +130,7 @@ fn plan(name: &str, text: &[u8]) -> Vec<u8> {
     let mut entries = Vec::new();
     let mut headings = file.headings.iter().peekable();
     let has_parts = file.headings.iter().any(|heading| heading.above.is_none());
+    let mut free = free_numbers(&file);
     // Whether the tasks that come stand below no box.
     let mut is_alone = false;
     if !has_parts {
@@ -145,7 +146,7 @@ fn plan(name: &str, text: &[u8]) -> Vec<u8> {
             entries.push(Entry::Phase(number, task.title.clone()));
         }
         is_alone = !is_below;
-        let id = task.id.clone().unwrap_or_default();
+        let id = task.id.clone().unwrap_or_else(|| free.next().unwrap_or_default());
         let own = crate::line::readable(file.block(task));
         let mut links: Vec<String> =
             own.lines().filter(|line| is_link(line)).flat_map(links).collect();

@@ -2,7 +2,7 @@
 //! `tasks.md`.
 
 use super::kiro::{other, paragraph};
-use super::plan::{Entry, Reading, tasks};
+use super::plan::{Entry, Reading, free_numbers, tasks};
 use super::write::{Stated, Stating, requirements};
 use super::{Imported, Source, design_of, find};
 use crate::spec::Doc;
@@ -92,6 +92,7 @@ fn plan(name: &str, text: &[u8]) -> Vec<u8> {
     let outline = Outline::scan(text);
     let mut entries = Vec::new();
     let mut told: Option<Option<usize>> = None;
+    let mut free = free_numbers(&file);
     for task in &file.tasks {
         let section = outline.lines.get(task.line - 1).and_then(|line| line.section);
         if told != Some(section) {
@@ -101,7 +102,8 @@ fn plan(name: &str, text: &[u8]) -> Vec<u8> {
             entries.push(Entry::Phase(number, title.to_owned()));
             told = Some(section);
         }
-        entries.push(Entry::Task(task, task.id.clone().unwrap_or_default(), Vec::new()));
+        let id = task.id.clone().unwrap_or_else(|| free.next().unwrap_or_default());
+        entries.push(Entry::Task(task, id, Vec::new()));
     }
     let reading = Reading { is_link: &|_| false, renamed: &str::to_owned };
     tasks(name, &file, &entries, &reading)

@@ -45,6 +45,17 @@ pub(super) fn tasks(
     written.into_bytes()
 }
 
+/// Numbers for the tasks that have none, in a plan where others have one: behind the fields
+/// of a task, a box without an id would be a line of that task.
+pub(super) fn free_numbers(file: &TaskFile<'_>) -> impl Iterator<Item = String> + use<> {
+    let of_tasks = file.tasks.iter().filter_map(|task| task.id.as_deref());
+    let of_headings = file.headings.iter().filter_map(|heading| heading.id.as_deref());
+    let first = |id: &str| id.split('.').next()?.parse::<u32>().ok();
+    let has_ids = file.tasks.iter().any(|task| task.id.is_some());
+    let last = of_tasks.chain(of_headings).filter_map(first).max().unwrap_or(0);
+    (1..).map(move |more| last.saturating_add(more).to_string()).take_while(move |_| has_ids)
+}
+
 fn title(task: &Task, reading: &Reading<'_>) -> String {
     line(&(reading.renamed)(&task.title))
 }

@@ -394,7 +394,7 @@ fn an_openspec_change_becomes_requirements_with_its_scenarios() {
     ## Phase 2A: Hardening
 
     - [ ] 2A.1 Rotate the secrets
-    - [ ] Update the documentation
+    - [ ] 4. Update the documentation
 
     ## Phase 3: Frontend
 
