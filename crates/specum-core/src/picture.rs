@@ -3,7 +3,7 @@
 //!
 //! It is folded from the journal, the state and the plan, for a view of a spec that
 //! somebody else works: the web view and the terminal view show the same value. Every text
-//! of others in it has come through a [`Veil`](crate::report::Veil). Moments are
+//! of others in it has come through a [`Veil`]. Moments are
 //! milliseconds since 1970, lengths of time are milliseconds.
 
 mod need;
