@@ -17,7 +17,7 @@ pub(super) fn instead_of(verb: &str) -> Option<&'static str> {
             "`specum pause` lets a run wait, `specum cancel` ends it"
         }
         "watch" | "tail" | "follow" | "attach" | "logs" => "`specum log --follow` watches a run",
-        "show" | "tasks" | "ls" | "specs" | "progress" | "info" => {
+        "show" | "ls" | "specs" | "progress" | "info" => {
             "`specum status` shows a plan with its tasks, `specum list` all plans"
         }
         "revert" | "rollback" => {
