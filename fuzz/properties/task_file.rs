@@ -125,9 +125,12 @@ fn ticks_are_told_apart(file: &TaskFile<'_>) {
     };
     let record = Record::new("", started);
     let plan_record = PlanRecord::of(&[record]);
-    assert_eq!(plan_record.review(file, Some("1.1")), Review::default(), "nothing has changed");
-    let unproved = plan_record.unproved(&after);
     // Two tasks of one id cannot be told apart, and no loop begins with them.
+    if !has_doubles(file) {
+        let review = plan_record.review(file, Some("1.1"));
+        assert_eq!(review, Review::default(), "nothing has changed");
+    }
+    let unproved = plan_record.unproved(&after);
     assert!(unproved.contains(&after.tasks[open.index].key()) || has_doubles(file));
 }
 

@@ -30,19 +30,46 @@ pub(super) fn tasks(
     entries: &[Entry<'_>],
     reading: &Reading<'_>,
 ) -> Vec<u8> {
-    let written = document(name, file, entries, reading, true);
-    let is_same = {
-        let again = TaskFile::scan(written.as_bytes());
-        let wanted = entries.iter().filter_map(|entry| match entry {
+    let wanted: Vec<(String, bool)> = entries
+        .iter()
+        .filter_map(|entry| match entry {
             Entry::Task(task, ..) => Some((title(task, reading), task.done)),
             _ => None,
-        });
-        let found = again.tasks.iter().map(|task| (task.title.clone(), task.done));
-        wanted.eq(found)
+        })
+        .collect();
+    let has_all = |written: &String| {
+        let again = TaskFile::scan(written.as_bytes());
+        again.tasks.iter().map(|task| (task.title.clone(), task.done)).eq(wanted.iter().cloned())
     };
+    let as_it_is = document(name, file, entries, reading, true);
+    if has_all(&as_it_is) {
+        return as_it_is.into_bytes();
+    }
     // What stands in a task may begin something that hides the next one.
-    let written = if is_same { written } else { document(name, file, entries, reading, false) };
-    written.into_bytes()
+    let in_words = document(name, file, entries, reading, false);
+    if has_all(&in_words) {
+        return in_words.into_bytes();
+    }
+    // An id that is there twice, or is the beginning of another, makes a heading of a task.
+    document(name, file, &numbered_anew(entries), reading, false).into_bytes()
+}
+
+/// The same with an id for each task that no other has.
+fn numbered_anew<'f>(entries: &[Entry<'f>]) -> Vec<Entry<'f>> {
+    let (mut phase, mut in_phase) = (1, 0);
+    let anew = entries.iter().map(|entry| match entry {
+        Entry::Phase(number, title) => {
+            phase += usize::from(in_phase > 0);
+            in_phase = 0;
+            Entry::Phase(number.clone(), title.clone())
+        }
+        Entry::Part(title) => Entry::Part(title.clone()),
+        Entry::Task(task, _, links) => {
+            in_phase += 1;
+            Entry::Task(task, format!("{phase}.{in_phase}"), links.clone())
+        }
+    });
+    anew.collect()
 }
 
 /// Numbers for the tasks that have none, in a plan where others have one: behind the fields
