@@ -25,7 +25,7 @@ pub fn hold(text: &[u8]) {
     let text = std::str::from_utf8(text).expect("what is no text is not proved");
     // Whatever is proved stays so between brackets, and inside of a substitution.
     let depth = text.matches(['(']).count();
-    if depth < 4 {
+    if depth < 4 && !text.contains('#') {
         assert!(prove_text(format!("({text}\n)").as_bytes()).is_ok());
         assert!(prove_text(format!("echo \"$({text}\n)\"").as_bytes()).is_ok());
     }

@@ -474,14 +474,17 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 #[track_caller]
 pub fn gate(pipe: &Path) -> File {
     let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).expect("a small number");
-    let open = |flags| File::options().write(true).custom_flags(flags).open(pipe);
+    let open = || File::options().write(true).custom_flags(without_waiting).open(pipe);
     let mut held = None;
     until(&format!("a reader of {}", pipe.display()), || {
-        held = open(without_waiting).ok();
+        held = open().ok();
         held.is_some()
     });
-    // There is a reader, so this does not wait either; what is written to it does.
-    open(0).expect("a pipe that somebody reads")
+    let held: File = held.expect("a pipe that somebody reads");
+    // What is written to it waits. It is not opened again: a reader that wanted no more than
+    // to be let go may be gone.
+    rustix::fs::fcntl_setfl(&held, OFlags::empty()).expect("an open pipe");
+    held
 }
 
 /// Tells when somebody does something to a file.
